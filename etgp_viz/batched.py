@@ -1,0 +1,162 @@
+"""C sparse GPs in batched operations: q(f) without a loop over kernels or Cholesky factors.
+
+GPflow evaluates separate kernels in a Python loop and factorises them one by one in ``tf.map_fn``.
+Here the C matrices ``[C, M, M]`` go through every operation together. Importing this module teaches
+GPflow's ``SVGP`` to do so for the kernels `Stacked` (C kernels, C sets of inducing points) and
+`Broadcast` (one of each).
+"""
+
+import numpy as np
+from check_shapes import check_shapes, inherit_check_shapes
+
+from etgp_viz.backend import gpflow, tf
+from etgp_viz.kernels import Broadcast, Stacked
+
+__all__ = ["StackedInducingPoints", "batched_conditional"]
+
+
+class StackedInducingPoints(gpflow.inducing_variables.InducingVariables):
+    """C sets of M inducing points in one parameter.
+
+    Parameters
+    ----------
+    Z : ``[C, M, D]``
+    """
+
+    @check_shapes("Z: [C, M, D]")
+    def __init__(self, Z: np.ndarray) -> None:
+        super().__init__()
+        self.Z = gpflow.Parameter(Z)
+
+    @property
+    def num_inducing(self) -> tf.Tensor:
+        """M, the number of inducing points of each process."""
+        return tf.shape(self.Z)[1]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """``[M, D, C]``, in GPflow's order."""
+        C, M, D = self.Z.shape
+        return M, D, C
+
+
+@gpflow.covariances.Kuu.register(StackedInducingPoints, Stacked)
+def _stacked_kuu(
+    inducing_variable: StackedInducingPoints, kernel: Stacked, *, jitter: float = 0.0
+) -> tf.Tensor:
+    covariances = kernel.covariances(inducing_variable.Z, inducing_variable.Z)
+    diagonal = tf.linalg.diag_part(covariances)
+    return tf.linalg.set_diag(covariances, diagonal + jitter)  # [C, M, M]
+
+
+@gpflow.covariances.Kuf.register(StackedInducingPoints, Stacked, object)
+def _stacked_kuf(
+    inducing_variable: StackedInducingPoints, kernel: Stacked, Xnew: tf.Tensor
+) -> tf.Tensor:
+    return kernel.covariances(inducing_variable.Z, Xnew[None])  # [C, M, N]
+
+
+@tf.custom_gradient
+def _quadratic_forms(B: tf.Tensor, K: tf.Tensor) -> tuple[tf.Tensor, object]:
+    """k_nᵀ B_c k_n for symmetric B ``[C, M, M]`` and the columns of K ``[C | 1, M, N]``.
+
+    Since B is symmetric, the derivative 2 B k by k is known from the forward pass. Automatic
+    differentiation would spend another ``[C, M, N]`` product on it.
+    """
+    BK = tf.matmul(B, K)
+
+    def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        weights = upstream[:, None, :]
+        d_K = 2.0 * weights * BK
+        if K.shape[0] == 1:
+            d_K = tf.reduce_sum(d_K, axis=0, keepdims=True)
+        return tf.matmul(K * weights, K, transpose_b=True), d_K
+
+    return tf.reduce_sum(K * BK, axis=1), gradient
+
+
+@check_shapes(
+    "Kmm: [broadcast C, M, M]",
+    "Kmn: [broadcast C, M, N]",
+    "Knn: [broadcast C, N] if not full_cov",
+    "Knn: [broadcast C, N, N] if full_cov",
+    "q_mu: [M, C]",
+    "q_sqrt: [C, M, M]",
+    "return[0]: [N, C]",
+    "return[1]: [N, C] if not full_cov",
+    "return[1]: [C, N, N] if full_cov",
+)
+def batched_conditional(
+    Kmm: tf.Tensor,
+    Kmn: tf.Tensor,
+    Knn: tf.Tensor,
+    q_mu: tf.Tensor,
+    q_sqrt: tf.Tensor,
+    *,
+    white: bool,
+    full_cov: bool = False,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Moments of the C marginals q(f_c), all at once.
+
+    With L Lᵀ = Kmm and T = L⁻¹ (whitened) or Kmm⁻¹ (not),
+
+        mean = Knm Tᵀ m,    cov = Knn − Knm (Kmm⁻¹ − Tᵀ S T) Kmn.
+
+    The M × M matrix in brackets is formed explicitly. That leaves one product with Kmn
+    ``[C, M, N]`` where triangular solves against Kmn take two; for M < N it is the cheaper way.
+    """
+    L_inv = tf.linalg.triangular_solve(
+        tf.linalg.cholesky(Kmm), tf.eye(tf.shape(Kmm)[-1], dtype=Kmm.dtype)[None]
+    )
+    K_inv = tf.matmul(L_inv, L_inv, transpose_a=True)
+    T = L_inv if white else K_inv
+    alpha = tf.matmul(tf.transpose(q_mu)[:, None, :], T)  # [C, 1, M]
+    root = tf.matmul(tf.linalg.band_part(q_sqrt, -1, 0), T, transpose_a=True)
+    B = K_inv - tf.matmul(root, root, transpose_a=True)
+
+    mean = tf.transpose(tf.matmul(alpha, Kmn)[:, 0, :])
+    if full_cov:
+        return mean, Knn - tf.matmul(Kmn, tf.matmul(B, Kmn), transpose_a=True)
+    return mean, tf.transpose(Knn - _quadratic_forms(B, Kmn))
+
+
+class BatchedPosterior(gpflow.posteriors.IndependentPosteriorMultiOutput):
+    """GPflow's posterior of independent processes, computed by `batched_conditional`."""
+
+    @inherit_check_shapes
+    def _get_Kff(self, Xnew: tf.Tensor, full_cov: bool) -> tf.Tensor:  # noqa: N802
+        if isinstance(self.kernel, Broadcast):
+            return self.kernel.kernel(Xnew, full_cov=full_cov)[None]
+        if full_cov:
+            return self.kernel(Xnew, full_cov=True, full_output_cov=False)
+        return self.kernel.variances(Xnew)
+
+    @inherit_check_shapes
+    def _conditional_fused(
+        self, Xnew: tf.Tensor, full_cov: bool = False, full_output_cov: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        jitter = gpflow.default_jitter()
+        Kmm = gpflow.covariances.Kuu(self.X_data, self.kernel, jitter=jitter)
+        Kmn = gpflow.covariances.Kuf(self.X_data, self.kernel, Xnew)
+        mean, cov = batched_conditional(
+            Kmm if Kmm.shape.ndims == 3 else Kmm[None],
+            Kmn if Kmn.shape.ndims == 3 else Kmn[None],
+            self._get_Kff(Xnew, full_cov),
+            self.q_mu,
+            self.q_sqrt,
+            white=self.whiten,
+            full_cov=full_cov,
+        )
+        return self._post_process_mean_and_cov(mean, cov, full_cov, full_output_cov)
+
+
+@gpflow.posteriors.get_posterior_class.register(Stacked, StackedInducingPoints)
+def _stacked_posterior(*_: object) -> type[BatchedPosterior]:
+    return BatchedPosterior
+
+
+@gpflow.posteriors.get_posterior_class.register(
+    Broadcast, gpflow.inducing_variables.SharedIndependentInducingVariables
+)
+def _broadcast_posterior(*_: object) -> type[BatchedPosterior]:
+    return BatchedPosterior

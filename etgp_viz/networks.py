@@ -1,0 +1,246 @@
+"""The network that turns an input x into the parameters of all C flows at once.
+
+    x → [projection] → hidden tanh layers (shared) → one linear layer of width C·P
+
+Dropout follows each hidden activation, in training and in Bayesian predictions: each draw of the
+masks is a draw of the weights from q(W) (Monte Carlo dropout). A data row has one mask of its own
+in every draw, whatever number of quadrature nodes that row is evaluated at.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from check_shapes import check_shapes
+
+from etgp_viz.backend import gpflow, tf
+from etgp_viz.flows import Flow
+from etgp_viz.validation import check_count, check_fraction, check_inputs, check_nonnegative
+
+__all__ = ["FlowNetwork"]
+
+
+class Dense(gpflow.base.Module):
+    """An affine layer, x W + b."""
+
+    def __init__(self, weights: np.ndarray, bias: np.ndarray) -> None:
+        super().__init__()
+        self.weights = gpflow.Parameter(weights)
+        self.bias = gpflow.Parameter(bias)
+
+    def __call__(self, inputs: tf.Tensor) -> tf.Tensor:
+        return tf.matmul(inputs, self.weights) + self.bias
+
+
+class FlowNetwork(gpflow.base.Module):
+    """x ↦ raw parameters [C, P] of C flows of one family.
+
+    Parameters
+    ----------
+    num_inputs : D
+    num_classes : C ≥ 2
+    flow : the family, one of `etgp_viz.flows`
+    hidden : widths of the shared tanh layers; ``()`` makes the parameters linear in x
+    dropout : probability with which a hidden unit is dropped
+    weight_decay : λ = 1/(2σ²) for the prior N(0, σ²) on every weight (not on biases)
+    projection : widths of a network in front, ``(…, width of its output)``: tanh and dropout after
+        each layer but the last, which is linear. Useful for images; None for none.
+    seed : of the initial weights and of the dropout masks
+
+    The output layer starts with weights zero and the flow's identity parameters as bias, so that
+    each process starts out as f0 itself, exactly. `fit_to_identity` is the slower way of the paper.
+    """
+
+    def __init__(
+        self,
+        num_inputs: int,
+        num_classes: int,
+        flow: Flow,
+        hidden: Sequence[int] = (50,),
+        dropout: float = 0.25,
+        weight_decay: float = 1e-5,
+        projection: Sequence[int] | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.num_inputs = check_count(num_inputs, "num_inputs")
+        self.num_classes = check_count(num_classes, "num_classes", minimum=2)
+        if not isinstance(flow, Flow):
+            raise ValueError(
+                f"flow: expected a flow such as flows.Linear(), got {type(flow).__name__}."
+            )
+        if flow.num_params == 0:
+            raise ValueError(f"flow: {flow} has no parameters that a network could put out.")
+        self.flow = flow
+        self.dropout = check_fraction(dropout, "dropout")
+        self.weight_decay = check_nonnegative(weight_decay, "weight_decay")
+        self.seed = check_count(seed, "seed", minimum=0)
+        hidden_widths = _widths(hidden, "hidden")
+        projection_widths = _widths(() if projection is None else projection, "projection")
+
+        rng = np.random.default_rng(seed)
+        widths = [self.num_inputs, *projection_widths, *hidden_widths]
+        self.layers = [
+            Dense(_glorot(rng, fan_in, fan_out), np.zeros(fan_out))
+            for fan_in, fan_out in pairwise(widths)
+        ]
+        # The one layer that is not followed by an activation, if there is a projection.
+        self._linear_layer = len(projection_widths) - 1
+        # Column p·C + c of the output is parameter p of class c: see `class_major`.
+        identity = np.repeat(flow.identity_params(), self.num_classes)
+        self.output = Dense(np.zeros((widths[-1], identity.size)), identity)
+        self.generator = tf.random.Generator.from_seed(seed, alg="philox")
+
+    @check_shapes("X: [N, D]")
+    def __call__(
+        self, X: tf.Tensor, samples: int | None = None, seed: int | None = None
+    ) -> tf.Tensor:
+        """Raw flow parameters.
+
+        Parameters
+        ----------
+        X : [N, D]
+        samples : None for the point estimate (dropout off), or the number S of dropout draws
+        seed : of the draws; None takes the next ones of the network's own generator
+
+        Returns
+        -------
+        [N, C, P], or [S, N, C, P] with `samples`
+        """
+        X = check_inputs(X, "X", self.num_inputs)
+        if samples is not None:
+            check_count(samples, "samples")
+        stacked = self.output(self.features(X, samples, seed))  # [..., N, P·C]
+        shape = [self.flow.num_params, self.num_classes]
+        return tf.linalg.matrix_transpose(
+            tf.reshape(stacked, tf.concat([tf.shape(stacked)[:-1], shape], axis=0))
+        )
+
+    def features(
+        self, X: tf.Tensor, samples: int | None = None, seed: int | None = None
+    ) -> tf.Tensor:
+        """The last shared layer: [N, H], or [S, N, H] with `samples` dropout draws.
+
+        What lies before the first dropout is computed once for all draws.
+        """
+        keep = self._mask_maker(samples, seed)
+        h = tf.convert_to_tensor(X)
+        for index, layer in enumerate(self.layers):
+            h = layer(h)
+            if index != self._linear_layer:
+                h = keep(tf.tanh(h), index)
+        if samples is not None and h.shape.rank == 2:  # no hidden layer: nothing was dropped
+            h = tf.repeat(h[None], samples, axis=0)
+        return h
+
+    @check_shapes("features: [N, H]", "return: [P, C, N]")
+    def class_major(self, features: tf.Tensor) -> tf.Tensor:
+        """Raw flow parameters with the rows of the data last, [P, C, N].
+
+        Sums over classes then run across contiguous rows, which the processor does several at a
+        time; the transposed product costs nothing extra.
+        """
+        stacked = tf.matmul(self.output.weights, features, transpose_a=True, transpose_b=True)
+        stacked += tf.convert_to_tensor(self.output.bias)[:, None]
+        return tf.reshape(stacked, [self.flow.num_params, self.num_classes, -1])
+
+    def prior_penalty(self) -> tf.Tensor:
+        """λ Σ w², the negative log prior of the weights up to a constant: KL_W under MC dropout."""
+        weights = [layer.weights for layer in [*self.layers, self.output]]
+        return self.weight_decay * tf.add_n([tf.reduce_sum(tf.square(w)) for w in weights])
+
+    def fit_to_identity(
+        self, X: tf.Tensor, *, restarts: int = 5, steps: int = 1000, learning_rate: float = 0.05
+    ) -> float:
+        """Initialise to the identity as the paper does, in two fits of Adam, best of `restarts`.
+
+        First constants θ with G(f; θ) ≈ f over a grid of f, then the whole network towards those
+        constants at the inputs X. Returns the root mean square error of the second fit.
+        """
+        X = check_inputs(X, "X", self.num_inputs)
+        check_count(restarts, "restarts")
+        check_count(steps, "steps")
+        rng = np.random.default_rng(self.seed)
+        grid = tf.constant(np.linspace(-3.0, 3.0, 121))
+
+        constants = tf.Variable(self.flow.identity_params())
+        _fit_best(
+            [constants],
+            lambda: tf.reduce_mean((self.flow.forward(grid, constants) - grid) ** 2),
+            lambda: [rng.normal(size=constants.shape)],
+            (restarts, steps, learning_rate),
+        )
+
+        def fresh_weights() -> list[np.ndarray]:
+            return [
+                _glorot(rng, *shape) if len(shape) == 2 else np.zeros(shape)
+                for shape in (variable.shape for variable in self.trainable_variables)
+            ]
+
+        mean_square = _fit_best(
+            list(self.trainable_variables),
+            lambda: tf.reduce_mean((self(X) - constants) ** 2),
+            fresh_weights,
+            (restarts, steps, learning_rate),
+        )
+        return float(np.sqrt(mean_square))
+
+    def _mask_maker(
+        self, samples: int | None, seed: int | None
+    ) -> Callable[[tf.Tensor, int], tf.Tensor]:
+        """How a hidden activation is dropped: not at all, or by one mask per draw and row."""
+        if samples is None:
+            return lambda h, layer: h
+        kept = 1.0 - self.dropout
+
+        def drop(h: tf.Tensor, layer: int) -> tf.Tensor:
+            shape = [samples, tf.shape(h)[-2], h.shape[-1]]
+            uniform = (
+                self.generator.uniform(shape, dtype=h.dtype)
+                if seed is None
+                else tf.random.stateless_uniform(shape, [seed, layer], dtype=h.dtype)
+            )
+            # Scaled by 1/kept, so that the mean over masks is the activation itself.
+            return h * tf.cast(uniform < kept, h.dtype) / kept
+
+        return drop
+
+
+def _widths(widths: Sequence[int], name: str) -> list[int]:
+    widths = [widths] if isinstance(widths, int) else list(widths)
+    return [check_count(width, name) for width in widths]
+
+
+def _glorot(rng: np.random.Generator, fan_in: int, fan_out: int) -> np.ndarray:
+    """Weights that keep the variance of a tanh layer's input and gradient about constant."""
+    limit = np.sqrt(6.0 / (fan_in + fan_out))
+    return rng.uniform(-limit, limit, size=(fan_in, fan_out))
+
+
+def _fit_best(
+    variables: list[tf.Variable],
+    loss: Callable[[], tf.Tensor],
+    fresh: Callable[[], list[np.ndarray]],
+    settings: tuple[int, int, float],
+) -> float:
+    """Minimise `loss` with Adam from several fresh starts; keep the best. Returns its loss."""
+    restarts, steps, learning_rate = settings
+    best_loss, best = np.inf, [variable.numpy() for variable in variables]
+    for _ in range(restarts):
+        for variable, value in zip(variables, fresh(), strict=True):
+            variable.assign(value)
+        adam = gpflow.keras.tf_keras.optimizers.Adam(learning_rate)
+        adam.build(variables)
+
+        @tf.function
+        def descend(adam: Any = adam) -> None:
+            for _ in tf.range(steps):
+                adam.minimize(loss, variables)
+
+        descend()
+        if (reached := float(loss())) < best_loss:
+            best_loss, best = reached, [variable.numpy() for variable in variables]
+    for variable, value in zip(variables, best, strict=True):
+        variable.assign(value)
+    return best_loss

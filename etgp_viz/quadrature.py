@@ -1,0 +1,173 @@
+"""Expectations over one Gaussian latent of a softmax over C warped values.
+
+    f ~ N(µ, σ²),   g_c = G(f; θ_c),   E[h(g)] ≈ Σ_q w_q h(g(µ + σ z_q))
+
+with Q Gauss–Hermite nodes z and weights w, whatever C is. Arrays are *class-major*: parameters
+come as P constrained tensors [C, N], so that sums over classes run across contiguous rows.
+
+The node loop is compiled by XLA, and its gradient is summed up in the same pass as its value:
+nothing of size Q·N·C is ever stored.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from etgp_viz.backend import tf
+from etgp_viz.flows import Flow
+
+__all__ = ["expected_log_softmax", "expected_softmax", "gauss_hermite", "log_expected_softmax"]
+
+
+@lru_cache(maxsize=32)
+def gauss_hermite(num_quadrature: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes [Q] and weights [Q], summing to one, for E[h(z)], z ~ N(0, 1)."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(num_quadrature)
+    return nodes, weights / weights.sum()
+
+
+def expected_log_softmax(
+    flow: Flow,
+    mean: tf.Tensor,
+    deviation: tf.Tensor,
+    values: Sequence[tf.Tensor],
+    labels: tf.Tensor,
+    num_quadrature: int,
+) -> tf.Tensor:
+    """E[log softmax(G(f; θ_1), …, G(f; θ_C))_y] for each row, [N].
+
+    Parameters
+    ----------
+    flow : the family of maps G
+    mean, deviation : µ and σ of f, [N]
+    values : P constrained flow parameters, each [C, N]
+    labels : y in 0..C−1, [N]
+    num_quadrature : Q
+    """
+    compiled = _value_and_gradients(flow, num_quadrature)
+
+    @tf.custom_gradient
+    def expectation(mean: tf.Tensor, deviation: tf.Tensor, *values: tf.Tensor) -> tuple:
+        # The loop brings its own gradients: no tape need look inside.
+        inputs = [tf.stop_gradient(tensor) for tensor in (mean, deviation, *values)]
+        value, gradients = compiled(*inputs[:2], inputs[2:], labels)
+        return value, lambda upstream: [upstream * gradient for gradient in gradients]
+
+    return expectation(mean, deviation, *values)
+
+
+def expected_softmax(
+    flow: Flow,
+    mean: tf.Tensor,
+    deviation: tf.Tensor,
+    values: Sequence[tf.Tensor],
+    num_quadrature: int,
+) -> tf.Tensor:
+    """E[softmax(G(f; θ_1), …, G(f; θ_C))], class probabilities [C, N]; arguments as above."""
+    return _probabilities(flow, num_quadrature)(mean, deviation, list(values))
+
+
+def log_expected_softmax(
+    flow: Flow,
+    mean: tf.Tensor,
+    deviation: tf.Tensor,
+    values: Sequence[tf.Tensor],
+    labels: tf.Tensor,
+    num_quadrature: int,
+) -> tf.Tensor:
+    """log E[softmax(…)_y] for each row, [N], without underflow; arguments as above."""
+    return _log_probability(flow, num_quadrature)(mean, deviation, list(values), labels)
+
+
+@lru_cache(maxsize=32)
+def _value_and_gradients(flow: Flow, num_quadrature: int) -> Callable:
+    """E[G_y(f)] − E[log Σ_c exp G_c(f)] and its gradients by µ, σ and each parameter."""
+    nodes, weights = gauss_hermite(num_quadrature)
+
+    @tf.function(jit_compile=True)
+    def value_and_gradients(
+        mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor], labels: tf.Tensor
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        label_value, label_gradients = label_term(mean, deviation, values, labels)
+
+        def add_node(q: tf.Tensor, value: tf.Tensor, gradients: list[tf.Tensor]) -> tuple:
+            z, w = tf.gather(nodes, q), tf.gather(weights, q)
+            f = mean + z * deviation
+            with tf.GradientTape() as tape:
+                tape.watch([f, *values])
+                term = w * _log_sum_exp(flow._forward(f, values))
+            by_f, *by_values = tape.gradient(term, [f, *values])
+            node_gradients = [by_f, z * by_f, *by_values]
+            pairs = zip(gradients, node_gradients, strict=True)
+            return q + 1, value - term, [total - part for total, part in pairs]
+
+        _, value, gradients = tf.while_loop(
+            lambda q, *_: q < num_quadrature, add_node, (0, label_value, label_gradients)
+        )
+        return value, gradients
+
+    def label_term(
+        mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor], labels: tf.Tensor
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        # Only the process of the row's own label: [Q, N] numbers, whatever C is.
+        one_hot = tf.one_hot(labels, values[0].shape[0], axis=0, dtype=mean.dtype)
+        own = [tf.reduce_sum(one_hot * value, axis=0) for value in values]
+        with tf.GradientTape() as tape:
+            tape.watch([mean, deviation, *own])
+            f = mean + nodes[:, None] * deviation
+            term = tf.linalg.matvec(flow._forward(f, own), weights, transpose_a=True)
+        by_mean, by_deviation, *by_own = tape.gradient(
+            term, [mean, deviation, *own], unconnected_gradients="zero"
+        )
+        return term, [by_mean, by_deviation, *(one_hot * by for by in by_own)]
+
+    return value_and_gradients
+
+
+@lru_cache(maxsize=32)
+def _probabilities(flow: Flow, num_quadrature: int) -> Callable:
+    nodes, weights = gauss_hermite(num_quadrature)
+
+    @tf.function(jit_compile=True)
+    def probabilities(mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor]) -> tf.Tensor:
+        def add_node(q: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            z, w = tf.gather(nodes, q), tf.gather(weights, q)
+            g = flow._forward(mean + z * deviation, values)
+            unnormalised = tf.exp(g - tf.reduce_max(g, axis=0))
+            return q + 1, total + unnormalised * (w / tf.reduce_sum(unnormalised, axis=0))
+
+        start = (0, tf.zeros_like(values[0]))
+        return tf.while_loop(lambda q, _: q < num_quadrature, add_node, start)[1]
+
+    return probabilities
+
+
+@lru_cache(maxsize=32)
+def _log_probability(flow: Flow, num_quadrature: int) -> Callable:
+    nodes, weights = gauss_hermite(num_quadrature)
+
+    @tf.function(jit_compile=True)
+    def log_probability(
+        mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor], labels: tf.Tensor
+    ) -> tf.Tensor:
+        one_hot = tf.one_hot(labels, values[0].shape[0], axis=0, dtype=mean.dtype)
+
+        def at_node(node: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
+            z, log_w = node
+            g = flow._forward(mean + z * deviation, values)
+            return log_w + tf.reduce_sum(one_hot * g, axis=0) - _log_sum_exp(g)
+
+        terms = tf.map_fn(at_node, (nodes, np.log(weights)), fn_output_signature=mean.dtype)
+        return tf.reduce_logsumexp(terms, axis=0)
+
+    return log_probability
+
+
+@tf.custom_gradient
+def _log_sum_exp(g: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
+    """log Σ_c exp g_c over the first axis; its gradient, the softmax, reuses the exponentials."""
+    largest = tf.reduce_max(g, axis=0)
+    exponentials = tf.exp(g - largest)
+    total = tf.reduce_sum(exponentials, axis=0)
+    return largest + tf.math.log(total), lambda upstream: exponentials * (upstream / total)

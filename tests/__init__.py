@@ -1,0 +1,1 @@
+"""Three kinds of tests, a folder each: unit, notebooks and browser."""

@@ -1,0 +1,37 @@
+"""One JupyterLab server and one browser for all browser tests."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from etgp_viz.doctor import find_browser
+from tests.browser.lab import CHROMIUM_OPTIONS, Lab, serve
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory):
+    chromium = find_browser()
+    if chromium is None:
+        how = "No Chromium: install one (Debian: `apt install chromium`), or run "
+        how += "`.venv/bin/playwright install chromium`."
+        pytest.fail(how) if os.environ.get("CI") == "true" else pytest.skip(how)
+    home = tmp_path_factory.mktemp("home")
+    notebooks = tmp_path_factory.mktemp("lab") / "notebooks"
+    shutil.copytree(ROOT / "notebooks", notebooks)
+    with serve(notebooks, home) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch_persistent_context(
+            home / "browser", executable_path=chromium, args=CHROMIUM_OPTIONS
+        )
+        yield Lab(address, browser)
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def screenshots():
+    """Where pictures for people go; not part of the project."""
+    return ROOT / "build" / "screenshots"

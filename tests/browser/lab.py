@@ -1,0 +1,215 @@
+"""Drives a real JupyterLab in a real Chromium, in the words of a person who uses it."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import BrowserContext, Locator, Page
+
+# Seconds; a loaded machine with two cores takes a while to import TensorFlow in a new kernel.
+PATIENCE = 120
+
+CHROMIUM_OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # Nothing but this machine: a page that needs the internet must fail here.
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+]
+
+# Everything that Jupyter would keep in a person's home goes to a folder of the tests.
+PLACES = (
+    *("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"),
+    *("JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR"),
+)
+
+# The toolbar shows a kernel as idle too early, when running cells would silently do nothing.
+KERNEL_IS_IDLE = """() => {
+  const session = window.jupyterapp?.shell.currentWidget?.sessionContext;
+  const kernel = session?.session?.kernel;
+  return session?.isReady && kernel?.connectionStatus === 'connected' && kernel.status === 'idle';
+}"""
+
+
+@contextlib.contextmanager
+def serve(folder: Path, home: Path) -> Iterator[str]:
+    """Run a JupyterLab server on a folder and yield its address. Without a token: tests only."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    places = {name: str(home / name.lower()) for name in PLACES}
+    settings = Path(places["JUPYTERLAB_SETTINGS_DIR"], "@jupyterlab", "apputils-extension")
+    settings.mkdir(parents=True)
+    no_news = settings / "notification.jupyterlab-settings"  # or a question lies over the page
+    no_news.write_text('{"fetchNews": "false"}')
+    with (home / "server.log").open("w") as log:
+        server = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+                *("--expose-app-in-browser", "--IdentityProvider.token="),
+                *(f"--port={port}", "--ServerApp.port_retries=0"),
+                *("--ServerApp.ip=127.0.0.1", f"--ServerApp.root_dir={folder}"),
+            ],
+            env={**os.environ, **places},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            wait_until(lambda: _answers(f"{address}/api"), "the server to answer")
+            yield address
+        finally:
+            server.terminate()
+            server.wait(30)
+
+
+def _answers(address: str) -> bool:
+    with contextlib.suppress(OSError):
+        return urllib.request.urlopen(address, timeout=2).status == 200
+    return False
+
+
+def wait_until(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+    """Return as soon as a condition holds; fail with its name when patience runs out."""
+    end = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < end, f"waited {patience} s for {what}"
+        time.sleep(0.05)
+
+
+class Plot:
+    """One plotly figure on the page."""
+
+    def __init__(self, element: Locator) -> None:
+        self.element = element
+
+    def y(self, name: str) -> np.ndarray:
+        """The y values that are drawn for the trace of that name."""
+        values = self.element.evaluate(
+            "(plot, name) => Array.from(plot._fullData.find(t => t.name === name).y)", name
+        )
+        return np.array(values)
+
+    def names(self) -> list[str]:
+        """The names of all traces."""
+        return self.element.evaluate("plot => plot._fullData.map(trace => trace.name)")
+
+    def range(self, axis: str = "yaxis") -> list[float]:
+        """The limits of an axis as drawn."""
+        return self.element.evaluate("(plot, axis) => plot._fullLayout[axis].range", axis)
+
+
+class Slider:
+    """One ipywidgets slider on the page."""
+
+    def __init__(self, element: Locator) -> None:
+        self.element = element
+
+    @property
+    def value(self) -> float:
+        """The number beside the slider."""
+        text = self.element.locator(".widget-readout").inner_text()
+        return float(text.replace("−", "-"))  # d3 prints a minus sign
+
+    def press(self, key: str, times: int = 1) -> None:
+        """Focus the handle and press a key, as a person without a mouse would."""
+        handle = self.element.locator(".noUi-handle")
+        handle.focus()
+        for _ in range(times):
+            handle.press(key)
+
+
+class Notebook:
+    """One notebook, open in JupyterLab."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        page.wait_for_function(KERNEL_IS_IDLE, timeout=PATIENCE * 1000)
+
+    def run_all(self) -> None:
+        """Run every cell; a cell that fails or writes to stderr fails the test with its words."""
+        self.page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+        wait_until(self._has_run, "all cells to run")
+        bad = [
+            "\n".join(output.get("traceback", ())) or output.get("text")
+            for output in self.outputs()
+            if output["output_type"] == "error" or output.get("name") == "stderr"
+        ]
+        assert not bad, bad
+
+    def _cells(self) -> list[dict]:
+        cells = self.page.evaluate("jupyterapp.shell.currentWidget.context.model.toJSON().cells")
+        return [cell for cell in cells if cell["cell_type"] == "code"]
+
+    def _has_run(self) -> bool:
+        stopped = any(output["output_type"] == "error" for output in self.outputs())
+        return stopped or (
+            all(cell["execution_count"] for cell in self._cells())
+            and self.page.evaluate(KERNEL_IS_IDLE)
+        )
+
+    def outputs(self) -> list[dict]:
+        """All outputs of all cells, as they would be saved."""
+        return [output for cell in self._cells() for output in cell["outputs"]]
+
+    def plot(self, index: int = 0) -> Plot:
+        """A plotly figure, by its place on the page, scrolled into view and drawn."""
+        element = self.page.locator(".js-plotly-plot").nth(index)
+        element.locator(".main-svg").first.wait_for(timeout=PATIENCE * 1000)
+        element.scroll_into_view_if_needed()
+        return Plot(element)
+
+    def slider(self, label: str) -> Slider:
+        """The slider with that label."""
+        return Slider(self.page.locator(".widget-slider", has_text=label))
+
+    def text(self, selector: str) -> str:
+        """The words in an element."""
+        return self.page.locator(selector).inner_text()
+
+    def resize(self, width: int, height: int = 900) -> None:
+        """Give the browser's window another size."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.wait_for_timeout(700)  # JupyterLab and plotly follow with a delay
+
+    def screenshot(self, path: Path, selector: str | None = None) -> None:
+        """Save a picture of the page, or of one element on it, for people to look at."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        target = self.page.locator(selector) if selector else self.page
+        target.screenshot(path=path)
+
+    def close(self) -> None:
+        """Stop the kernel and leave the page."""
+        self.page.evaluate("jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+        self.page.close()
+
+
+class Lab:
+    """A running JupyterLab and a browser that looks at it."""
+
+    def __init__(self, address: str, browser: BrowserContext) -> None:
+        self.address, self.browser = address, browser
+
+    @contextlib.contextmanager
+    def open(self, name: str, width: int = 1300, height: int = 900) -> Iterator[Notebook]:
+        """Open a notebook in a workspace of its own, and close it in the end."""
+        page = self.browser.new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(f"{self.address}/lab/workspaces/{uuid.uuid4().hex}/tree/{name}?reset")
+        notebook = Notebook(page)
+        try:
+            yield notebook
+        finally:
+            notebook.close()

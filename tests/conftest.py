@@ -1,0 +1,19 @@
+"""Says at the end of a run how many tests of each kind ran."""
+
+from collections import Counter, defaultdict
+
+import pytest
+
+OUTCOMES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print one line for each folder of tests/, by outcome."""
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    for outcome in OUTCOMES:
+        for report in terminalreporter.stats.get(outcome, ()):
+            kinds[report.nodeid.split("/")[1]][outcome] += 1
+    terminalreporter.section("tests of each kind")
+    for kind, counts in kinds.items():
+        told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+        terminalreporter.write_line(f"{kind:10} {told}")

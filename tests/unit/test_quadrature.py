@@ -1,0 +1,97 @@
+"""Compiled softmax expectations against SciPy's adaptive quadrature and plain autodiff."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from scipy.special import log_softmax, softmax
+
+from etgp_viz import flows
+from etgp_viz.backend import tf
+from etgp_viz.quadrature import (
+    expected_log_softmax,
+    expected_softmax,
+    gauss_hermite,
+    log_expected_softmax,
+)
+
+N, C, Q = 5, 4, 40
+FAMILIES = [flows.Linear(), flows.SAL(length=2), flows.Tanh(elements=2)]
+
+
+def problem(flow: flows.Flow) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return {
+        "mean": rng.normal(size=N),
+        "deviation": rng.uniform(0.2, 0.8, size=N),
+        "params": flow.identity_params() + rng.normal(scale=0.5, size=(C, N, flow.num_params)),
+        "labels": rng.integers(0, C, size=N),
+    }
+
+
+def adaptive(flow: flows.Flow, p: dict[str, np.ndarray], of_logits: Callable) -> np.ndarray:
+    """E[of_logits(g [C, N])] over f ~ N(mean, deviation²), by SciPy's adaptive quadrature."""
+
+    def weighted(z: float) -> np.ndarray:
+        logits = flow.forward(p["mean"] + z * p["deviation"], p["params"]).numpy()
+        return of_logits(logits, axis=0) * stats.norm.pdf(z)
+
+    return integrate.quad_vec(weighted, -9.0, 9.0, epsabs=1e-8)[0]
+
+
+def arguments(flow: flows.Flow, p: dict[str, np.ndarray]) -> tuple:
+    return flow, tf.constant(p["mean"]), tf.constant(p["deviation"]), flow.unstack(p["params"])
+
+
+def test_rule_integrates_polynomials_exactly() -> None:
+    nodes, weights = gauss_hermite(10)
+    moments = [weights @ nodes**k for k in range(0, 20, 2)]
+    np.testing.assert_allclose(moments, [float(stats.norm.moment(k)) for k in range(0, 20, 2)])
+
+
+@pytest.mark.parametrize("flow", FAMILIES, ids=repr)
+def test_values_against_adaptive_quadrature(flow: flows.Flow) -> None:
+    p = problem(flow)
+    labels = tf.constant(p["labels"])
+    log_likelihood = expected_log_softmax(*arguments(flow, p), labels, Q).numpy()
+    probabilities = expected_softmax(*arguments(flow, p), Q).numpy()
+    log_density = log_expected_softmax(*arguments(flow, p), labels, Q).numpy()
+    rows = np.arange(N)
+    expected = adaptive(flow, p, log_softmax)[p["labels"], rows]
+    np.testing.assert_allclose(log_likelihood, expected, atol=2e-6)
+    np.testing.assert_allclose(probabilities, adaptive(flow, p, softmax), atol=2e-6)
+    np.testing.assert_allclose(probabilities.sum(axis=0), 1.0, atol=1e-12)
+    np.testing.assert_allclose(log_density, np.log(probabilities[p["labels"], rows]), atol=1e-12)
+
+
+@pytest.mark.parametrize("flow", FAMILIES, ids=repr)
+def test_gradients_are_those_of_autodiff_through_the_plain_sum(flow: flows.Flow) -> None:
+    p = problem(flow)
+    mean, deviation, params = (tf.constant(p[k]) for k in ("mean", "deviation", "params"))
+    labels, upstream = tf.constant(p["labels"]), tf.constant(np.linspace(0.5, 2.0, N))
+    nodes, weights = gauss_hermite(Q)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([mean, deviation, params])
+        compiled = upstream * expected_log_softmax(
+            flow, mean, deviation, flow.unstack(params), labels, Q
+        )
+        f = mean + nodes[:, None, None] * deviation  # [Q, 1, N]
+        log_p = tf.nn.log_softmax(flow.forward(f, params), axis=1)  # [Q, C, N]
+        plain = upstream * tf.einsum(
+            "qcn,q,cn->n", log_p, weights, tf.one_hot(labels, C, axis=0, dtype=tf.float64)
+        )
+    np.testing.assert_allclose(compiled, plain, atol=1e-12)
+    for source in (mean, deviation, params):
+        np.testing.assert_allclose(
+            tape.gradient(compiled, source), tape.gradient(plain, source), atol=1e-11
+        )
+
+
+def test_far_logits_neither_overflow_nor_underflow() -> None:
+    flow = flows.Linear()
+    params = np.array([[[1.0, 900.0]], [[1.0, -900.0]]])  # [C, N, P]
+    inputs = (flow, tf.zeros(1, tf.float64), tf.ones(1, tf.float64), flow.unstack(params))
+    for expectation in (expected_log_softmax, log_expected_softmax):
+        assert float(expectation(*inputs, tf.constant([1]), 20)[0]) == pytest.approx(-1800.0)
+    np.testing.assert_allclose(expected_softmax(*inputs, 20), [[1.0], [0.0]], atol=1e-15)
