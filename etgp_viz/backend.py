@@ -65,4 +65,12 @@ with contextlib.nullcontext() if os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0" else 
     # The first look for a GPU writes there too. It does not claim any device.
     tf.config.list_physical_devices()
 
-__all__ = ["check_shapes", "gpflow", "inherit_check_shapes", "tf", "tfp"]
+    if os.environ["TF_CPP_MIN_LOG_LEVEL"] != "0":
+        # A new number of rows means a new graph here, by design; Python's side warns of that.
+        tf.get_logger().setLevel("ERROR")
+
+# TensorFlow rewrites the source of what it traces, and GPflow's ``tf.map_fn`` asks for that even in
+# eager mode. Nothing here needs it, and it takes many times longer than the rest of tracing.
+as_written = tf.autograph.experimental.do_not_convert
+
+__all__ = ["as_written", "check_shapes", "gpflow", "inherit_check_shapes", "tf", "tfp"]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import etgp_viz.batched  # noqa: F401  (teaches GPflow the batched kernels)
-from etgp_viz.backend import gpflow, tf
+from etgp_viz.backend import as_written, gpflow, tf
 from etgp_viz.networks import FlowNetwork
 from etgp_viz.quadrature import gauss_hermite
 from etgp_viz.validation import check_count, check_data, check_inputs
@@ -27,14 +27,10 @@ __all__ = ["TGP", "MixedSVGP", "SVGPClassifier"]
 
 Data = tuple[tf.Tensor, tf.Tensor]
 
-# TensorFlow rewrites the source of what it traces, and GPflow's ``tf.map_fn`` asks for that even in
-# eager mode. None of these models needs it, and it takes many times longer than all of the rest.
-as_written = tf.autograph.experimental.do_not_convert
-
 # Rounding can leave a variance a little below zero; its square root must have a finite gradient.
 SMALLEST_VARIANCE = 1e-12
 # Predictions are computed in blocks of rows whose largest temporary has about this many numbers.
-BLOCK_SIZE = 4_000_000
+BLOCK_SIZE = 10_000_000
 # Nodes for the moments of a warped process, ETGP's number for its objective.
 NUM_QUADRATURE = 20
 
@@ -50,7 +46,7 @@ class SVGPClassifier(gpflow.models.SVGP):
 
     Training draws come from `generator`, whose state ``tf.train.Checkpoint`` stores, so that a
     resumed run repeats the uninterrupted one. Predictions use a fixed set of draws, the same for
-    every row: a prediction depends on its input alone, and not on the rows beside it.
+    every row: a point prediction depends on its input alone, and not on the rows beside it.
 
     Parameters
     ----------
@@ -93,7 +89,7 @@ class SVGPClassifier(gpflow.models.SVGP):
             num_data=num_data,
         )
         self.num_predictive = num_predictive
-        self.seed = seed
+        self.seed = check_count(seed, "seed", minimum=0)
         self.generator = tf.random.Generator.from_seed(seed)
 
     @property

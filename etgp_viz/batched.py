@@ -7,9 +7,8 @@ GPflow's ``SVGP`` to do so for the kernels `Stacked` (C kernels, C sets of induc
 """
 
 import numpy as np
-from check_shapes import check_shapes, inherit_check_shapes
 
-from etgp_viz.backend import gpflow, tf
+from etgp_viz.backend import check_shapes, gpflow, inherit_check_shapes, tf
 from etgp_viz.kernels import Broadcast, Stacked
 
 __all__ = ["StackedInducingPoints", "batched_conditional"]

@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from check_shapes import check_shapes
 from scipy.optimize import least_squares
 
-from etgp_viz.backend import gpflow, tf
+from etgp_viz.backend import check_shapes, gpflow, tf
 
 Residual = Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
 TensorLike = Any  # whatever tf.convert_to_tensor takes

@@ -11,9 +11,8 @@ batched matrix product and one element-wise function, with no loop over kernels.
 from abc import abstractmethod
 
 import numpy as np
-from check_shapes import check_shapes, inherit_check_shapes
 
-from etgp_viz.backend import gpflow, tf
+from etgp_viz.backend import check_shapes, gpflow, inherit_check_shapes, tf
 
 __all__ = [
     "Broadcast",

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from check_shapes import check_shapes
 
-from etgp_viz.backend import gpflow, tf, tfp
+from etgp_viz.backend import as_written, check_shapes, gpflow, tf, tfp
 from etgp_viz.batched import batched_conditional
 from etgp_viz.networks import FlowNetwork
 from etgp_viz.quadrature import (
@@ -109,6 +108,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
 
     # ------------------------------------------------------------------ objective
 
+    @as_written
     def elbo(self, data: Data, samples: int | None = 1) -> tf.Tensor:
         """Evidence lower bound.
 
@@ -206,7 +206,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         """
         X = tf.convert_to_tensor(check_inputs(X, "X", self.network.num_inputs))
         if self._is_softmax:
-            p = self._class_probabilities(X, _draws(samples), seed)
+            p = self._class_probabilities(_padded(X), _draws(samples), seed)[: tf.shape(X)[0]]
             return p, p * (1.0 - p)
         F = self._values_at_nodes(X, samples, seed)
         mean_given_f = self.likelihood.conditional_mean(X[:, None], F)
@@ -222,7 +222,8 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         X, Y = (tf.convert_to_tensor(part) for part in self.check_data(data))
         S = _draws(samples)
         if self._is_softmax:
-            return self._label_log_probability(X, Y[:, 0], S, seed)
+            padded = _padded(X), _padded(Y)[:, 0]
+            return self._label_log_probability(*padded, S, seed)[: tf.shape(X)[0]]
         log_p = self._log_likelihood_at_nodes(X, Y, S, seed) + tf.math.log(self._weights)
         return tf.reduce_logsumexp(log_p, axis=[0, 2]) - np.log(S or 1)
 
@@ -264,12 +265,12 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         mean, variance = self.predict_latent(X)
         return mean[:, 0], tf.sqrt(tf.maximum(variance[:, 0], SMALLEST_VARIANCE))
 
-    @tf.function
+    @tf.function(autograph=False)
     def _class_probabilities(self, X: tf.Tensor, samples: int | None, seed: int) -> tf.Tensor:
         total = self._over_draws(expected_softmax, tf.add, X, [], samples, seed)
         return tf.transpose(total) / (samples or 1)
 
-    @tf.function
+    @tf.function(autograph=False)
     def _label_log_probability(
         self, X: tf.Tensor, labels: tf.Tensor, samples: int | None, seed: int
     ) -> tf.Tensor:
@@ -332,6 +333,18 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
 
 def _draws(samples: int | None) -> int | None:
     return None if samples is None else check_count(samples, "samples")
+
+
+def _padded(rows: tf.Tensor) -> tf.Tensor:
+    """Rows up to a power of two, above 1024 to a multiple of 1024, by repeating the last one.
+
+    What is compiled for one number of rows then serves many.
+    """
+    num_rows = rows.shape[0]
+    if num_rows is None:
+        return rows
+    size = -(-num_rows // 1024) * 1024 if num_rows > 1024 else 1 << (num_rows - 1).bit_length()
+    return tf.gather(rows, np.minimum(np.arange(size), num_rows - 1))
 
 
 def _in_row_blocks(

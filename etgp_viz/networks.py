@@ -12,9 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from check_shapes import check_shapes
 
-from etgp_viz.backend import gpflow, tf
+from etgp_viz.backend import check_shapes, gpflow, tf
 from etgp_viz.flows import Flow
 from etgp_viz.validation import check_count, check_fraction, check_inputs, check_nonnegative
 
@@ -195,14 +194,16 @@ class FlowNetwork(gpflow.base.Module):
         kept = 1.0 - self.dropout
 
         def drop(h: tf.Tensor, layer: int) -> tf.Tensor:
-            shape = [samples, tf.shape(h)[-2], h.shape[-1]]
+            # Rows first: the mask of a row depends on its place, and not on how many rows follow.
+            shape = [tf.shape(h)[-2], samples, h.shape[-1]]
             uniform = (
                 self.generator.uniform(shape, dtype=h.dtype)
                 if seed is None
                 else tf.random.stateless_uniform(shape, [seed, layer], dtype=h.dtype)
             )
+            mask = tf.cast(tf.transpose(uniform, [1, 0, 2]) < kept, h.dtype)
             # Scaled by 1/kept, so that the mean over masks is the activation itself.
-            return h * tf.cast(uniform < kept, h.dtype) / kept
+            return h * mask / kept
 
         return drop
 
@@ -233,12 +234,12 @@ def _fit_best(
         adam = gpflow.keras.tf_keras.optimizers.Adam(learning_rate)
         adam.build(variables)
 
-        @tf.function
+        @tf.function(autograph=False)
         def descend(adam: Any = adam) -> None:
-            for _ in tf.range(steps):
-                adam.minimize(loss, variables)
+            adam.minimize(loss, variables)
 
-        descend()
+        for _ in range(steps):
+            descend()
         if (reached := float(loss())) < best_loss:
             best_loss, best = reached, [variable.numpy() for variable in variables]
     for variable, value in zip(variables, best, strict=True):

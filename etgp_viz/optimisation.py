@@ -1,7 +1,8 @@
 """One guarded optimisation step: Adam, optional natural gradients, and recovery from failed ones.
 
 A step measures the loss and its gradients, checks that they are finite, and only then moves the
-parameters, so that a failed step changes nothing. TensorFlow's Cholesky factor of a matrix that is
+parameters, so that a failed step changes nothing (of natural gradients GPflow does the checking,
+and the recovery takes back what they had changed). TensorFlow's Cholesky factor of a matrix that is
 not positive definite is NaN on a CPU and an error elsewhere; both end up in the same recovery.
 """
 
@@ -36,6 +37,7 @@ MIN_RAISED_JITTER = 1e-6
 _NUMERICAL = ("Tensor had", "Cholesky decomposition was not successful", "not invertible")
 
 _NATURAL_GRADIENT = "natural_gradient"
+_NATURAL_GRADIENT_FAILED = f"{{node {_NATURAL_GRADIENT}/"
 
 
 class TrainingError(RuntimeError):
@@ -218,7 +220,8 @@ class Optimiser:
     def _recover(self, error: Exception, rows: tf.Tensor | None) -> None:
         """Go back to the last good state with more jitter, or give up."""
         jitter = max(10 * self.jitter, MIN_RAISED_JITTER)
-        if jitter > 1.001 * MAX_JITTER:
+        # A natural gradient step that is too long is so for any jitter.
+        if jitter > 1.001 * MAX_JITTER or _NATURAL_GRADIENT_FAILED in str(error):
             failure = self._diagnose(str(error), rows)
             self.restore(self.last_good)
             raise failure from error
@@ -239,22 +242,22 @@ class Optimiser:
         tried first). Failing all these, the one that is largest in unconstrained space.
         """
         values = {path: variable.numpy() for path, variable in self.variables.items()}
-        good = dict(zip(values, (value.numpy() for value in self.last_good), strict=True))
+        good = dict(zip(values, map(np.asarray, self.last_good), strict=True))
         paths = [path for path in values if values[path].dtype.kind == "f"]
 
         def blame(path: str, what: str) -> TrainingError:
             shown = _summary(gpflow.utilities.parameter_dict(self.model).get(path, values[path]))
             return TrainingError(
                 f"training failed with jitter {self.jitter:.0e}: {path} = {shown} {what}. "
-                "The model is back at its last good parameters. A smaller learning_rate or "
-                "better-scaled data may help.",
+                "The model is back at its last good parameters. A smaller learning_rate "
+                "(or natural_gradients) or better-scaled data may help.",
                 path,
             )
 
         for path in paths:
             if not np.isfinite(values[path]).all():
                 return blame(path, "is not finite")
-        if f"{{node {_NATURAL_GRADIENT}/" in message:  # GPflow refused to assign the new q
+        if _NATURAL_GRADIENT_FAILED in message:  # GPflow refused to assign the new q
             return blame(".q_sqrt", "got a natural gradient step too long to stay a covariance")
         for path in self._by_adam:
             if f"the gradient of {path} " in message:

@@ -85,7 +85,7 @@ def _value_and_gradients(flow: Flow, num_quadrature: int) -> Callable:
     """E[G_y(f)] − E[log Σ_c exp G_c(f)] and its gradients by µ, σ and each parameter."""
     nodes, weights = gauss_hermite(num_quadrature)
 
-    @tf.function(jit_compile=True)
+    @tf.function(jit_compile=True, autograph=False)
     def value_and_gradients(
         mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor], labels: tf.Tensor
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
@@ -129,7 +129,7 @@ def _value_and_gradients(flow: Flow, num_quadrature: int) -> Callable:
 def _probabilities(flow: Flow, num_quadrature: int) -> Callable:
     nodes, weights = gauss_hermite(num_quadrature)
 
-    @tf.function(jit_compile=True)
+    @tf.function(jit_compile=True, autograph=False)
     def probabilities(mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor]) -> tf.Tensor:
         def add_node(q: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             z, w = tf.gather(nodes, q), tf.gather(weights, q)
@@ -147,7 +147,7 @@ def _probabilities(flow: Flow, num_quadrature: int) -> Callable:
 def _log_probability(flow: Flow, num_quadrature: int) -> Callable:
     nodes, weights = gauss_hermite(num_quadrature)
 
-    @tf.function(jit_compile=True)
+    @tf.function(jit_compile=True, autograph=False)
     def log_probability(
         mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor], labels: tf.Tensor
     ) -> tf.Tensor:

@@ -52,7 +52,8 @@ def fit(
 
     *Failed steps* (a loss or gradient that is NaN or infinite, a failed Cholesky decomposition)
     return to the last good parameters with ten times the jitter, and are tried again. The raised
-    jitter stays for the rest of the fit, and a warning tells.
+    jitter stays for the rest of the fit, and a warning tells. A natural gradient step that leaves
+    the covariance matrices is an error at once, since no jitter shortens it.
 
     Parameters
     ----------

@@ -1,10 +1,16 @@
 """Says at the end of a run how many tests of each kind ran."""
 
+import signal
 from collections import Counter, defaultdict
 
 import pytest
 
 OUTCOMES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
+
+
+def pytest_configure() -> None:
+    """Let tests interrupt themselves, also where a shell started this run in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -125,6 +125,12 @@ def test_seed_decides_weights_and_draws() -> None:
     assert not np.array_equal(first(X, samples=2), first(X, samples=2))  # new draws each time
 
 
+def test_masks_of_a_row_do_not_depend_on_the_rows_after_it() -> None:
+    network = stirred(FlowNetwork(D, C, flows.Linear(), hidden=(5, 4), dropout=0.5))
+    few, many = (network(X[:n], samples=3, seed=2).numpy() for n in (4, N))
+    np.testing.assert_allclose(many[:, :4], few, atol=1e-14)
+
+
 def test_prior_penalty_is_the_log_prior_of_the_weights() -> None:
     """Up to its constant, −log N(w; 0, σ²) with 1/(2σ²) = weight decay: 1e-4 means σ² = 5000."""
     network = stirred(FlowNetwork(D, C, flows.Linear(), weight_decay=1e-4))

@@ -25,7 +25,9 @@ def problem(flow: flows.Flow) -> dict[str, np.ndarray]:
     return {
         "mean": rng.normal(size=N),
         "deviation": rng.uniform(0.2, 0.8, size=N),
-        "params": flow.identity_params() + rng.normal(scale=0.5, size=(C, N, flow.num_params)),
+        # Well away from the identity: TANH's amplitudes start near zero.
+        "params": np.maximum(flow.identity_params(), -1.0)
+        + rng.normal(scale=0.5, size=(C, N, flow.num_params)),
         "labels": rng.integers(0, C, size=N),
     }
 

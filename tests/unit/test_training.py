@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from etgp_viz import checkpoints, training
+from etgp_viz.building import MODELS, build
 from etgp_viz.optimisation import Optimiser
 from etgp_viz.training import TrainingError, fit
 
@@ -70,17 +71,17 @@ def run(model, **options):
 
 
 def test_full_batch_follows_a_plain_adam_loop():
-    ours, theirs = svgp(), svgp()
+    ours, theirs = Line(), Line()
     result = run(ours, epochs=8)
     adam, elbos, states = Adam(0.1), [], []
     for _ in range(8):
         states.append(parameters(theirs))
         with tf.GradientTape() as tape:
-            loss = theirs.training_loss((X, Y))
+            loss = theirs.training_loss((tf.constant(X), tf.constant(Y)))
         elbos.append(-loss.numpy())
         variables = theirs.trainable_variables
         adam.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
-    np.testing.assert_allclose(result.elbo, elbos, rtol=1e-9)
+    np.testing.assert_allclose(result.elbo, elbos, rtol=1e-10)
     assert result.elbo[-1] > result.elbo[0] + 1
     assert result.stopped == "finished"
     assert result.seconds.shape == (8,)
@@ -301,12 +302,10 @@ def test_natural_gradients_solve_a_conjugate_model_after_each_adam_step():
     assert result.elbo[1] > result.elbo[0] + 1
 
 
+@pytest.mark.slow
 def test_a_natural_gradient_step_too_long_is_explained():
     model = svgp()
-    with (
-        gpflow.config.as_context(gpflow.config.Config(jitter=1e-3)),
-        pytest.raises(TrainingError, match=r"\.q_sqrt = .* natural gradient step too long"),
-    ):
+    with pytest.raises(TrainingError, match=r"\.q_sqrt = .* natural gradient step too long"):
         run(model, natural_gradients=1e3)
     assert_same(parameters(model), parameters(svgp()))
 
@@ -361,7 +360,8 @@ def rising_weight_data():
 def test_a_failure_that_jitter_cannot_repair_names_the_parameter(how):
     model, seen = Breaking(how), []
     with (
-        pytest.warns(RuntimeWarning, match="jitter is now"),
+        gpflow.config.as_context(gpflow.config.Config(jitter=1e-4)),
+        pytest.warns(RuntimeWarning, match="jitter is now 1e-03"),
         pytest.raises(TrainingError, match=r"jitter 1e-03: \.weight = 0\.[34]") as caught,
     ):
         run(
@@ -437,16 +437,23 @@ def resumable(path, **options):
     } | options
 
 
-@pytest.mark.parametrize("after", [1, 5])
-def test_resuming_gives_the_same_trajectory_bit_for_bit(tmp_path, after):
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Return the checkpoint of one epoch."""
+    path = tmp_path_factory.mktemp("saved") / "run.npz"
+    run(Line(), **resumable(path, epochs=1))
+    return path
+
+
+def test_resuming_gives_the_same_trajectory_bit_for_bit(tmp_path):
     path = tmp_path / "new" / "run.npz"
     straight, killed, resumed = (Line(noise="generator") for _ in range(3))
     expected = run(straight, **resumable(None))
     with pytest.raises(KilledError):
-        run(killed, **resumable(path, callback=kill_after(after)))
+        run(killed, **resumable(path, callback=kill_after(3)))
     epochs = []
     result = run(resumed, **resumable(path, callback=lambda record: epochs.append(record.epoch)))
-    assert epochs == list(range(after, 7))
+    assert epochs == [3, 4, 5, 6]
     np.testing.assert_array_equal(result.elbo, expected.elbo)
     np.testing.assert_array_equal(result.validation, expected.validation)
     np.testing.assert_array_equal(result.validation_epochs, expected.validation_epochs)
@@ -484,6 +491,34 @@ def test_a_raised_jitter_is_resumed(tmp_path):
     assert result.jitter == pytest.approx(1e-4)
 
 
+def test_a_failure_in_the_first_resumed_step_is_explained(tmp_path):
+    options = {"data": rising_weight_data(), "checkpoint": tmp_path / "run.npz"}
+    with gpflow.config.as_context(gpflow.config.Config(jitter=1e-3)):
+        run(Breaking("loss"), epochs=4, **options)
+        with pytest.raises(TrainingError, match=r"\.weight = 0\.[34].* makes the loss not finite"):
+            run(Breaking("loss"), epochs=5, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "natural_gradients"), [("etgp-linear", 0.1), *((name, None) for name in MODELS)]
+)
+def test_every_model_of_the_package_trains_and_resumes(tmp_path, name, natural_gradients):
+    inputs = np.random.default_rng(0).normal(size=(60, 2))
+    labels = np.digitize(inputs[:, :1], [-0.5, 0.5])
+    options = {"data": (inputs, labels), "natural_gradients": natural_gradients}
+    straight, killed, resumed = (build(name, inputs, 3, num_inducing=8) for _ in range(3))
+    options |= resumable(None, epochs=4, batch_size=16, learning_rate=0.02, validation=None)
+    expected = run(straight, **options)
+    options["checkpoint"] = tmp_path / "run.npz"
+    with pytest.raises(KilledError):
+        run(killed, callback=kill_after(2), **options)
+    result = run(resumed, **options)
+    assert expected.best_epoch > 0
+    np.testing.assert_array_equal(result.elbo, expected.elbo)
+    assert_same(parameters(resumed), parameters(straight))
+
+
 @pytest.mark.parametrize(
     ("model", "change", "says"),
     [
@@ -495,26 +530,23 @@ def test_a_raised_jitter_is_resumed(tmp_path):
         (svgp, {}, "another model (there 'Line', here 'SVGP'), parts of the model, parameters"),
     ],
 )
-def test_the_checkpoint_of_another_run_is_refused(tmp_path, model, change, says):
-    path = tmp_path / "run.npz"
-    run(Line(), **resumable(path, epochs=1))
+def test_the_checkpoint_of_another_run_is_refused(saved, model, change, says):
     other = model()
     before = parameters(other)
     with pytest.raises(ValueError, match=r"checkpoint: expected .*run.npz") as caught:
-        run(other, **resumable(path, **change))
+        run(other, **resumable(saved, **change))
     assert says in str(caught.value)
     assert_same(parameters(other), before)
 
 
 @pytest.mark.parametrize("damage", ["truncated", "text", "flipped", "directory"])
-def test_a_damaged_checkpoint_is_refused(tmp_path, damage):
-    path = tmp_path / "run.npz"
-    result = run(Line(), **resumable(path, epochs=1))
-    content = path.read_bytes()
-    if damage == "directory":
-        path = tmp_path
-    else:
-        flipped = content.replace(result.elbo.tobytes(), (result.elbo + 1).tobytes())
+def test_a_damaged_checkpoint_is_refused(saved, tmp_path, damage):
+    content = saved.read_bytes()
+    path = tmp_path
+    if damage != "directory":
+        path = tmp_path / "run.npz"
+        elbo = np.load(saved)["history.elbo"]
+        flipped = content.replace(elbo.tobytes(), (elbo + 1).tobytes())
         half = content[: len(content) // 2]
         path.write_bytes({"flipped": flipped, "truncated": half, "text": b"hello"}[damage])
     model = Line()

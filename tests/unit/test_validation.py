@@ -137,7 +137,8 @@ def test_any_numeric_target_is_kept_as_it_is():
 
 def test_inside_a_tf_function_only_static_facts_are_checked():
     @tf.function(
-        input_signature=[tf.TensorSpec([None, 2], tf.float64), tf.TensorSpec([None], tf.int32)]
+        autograph=False,
+        input_signature=[tf.TensorSpec([None, 2], tf.float64), tf.TensorSpec([None], tf.int32)],
     )
     def run(X, Y):
         fails(check.check_inputs, X, num_inputs=3, says=["X:", "shape [?, 2]"])
@@ -153,7 +154,10 @@ def test_inside_a_tf_function_only_static_facts_are_checked():
 
 
 def test_tensors_of_unknown_rank_pass_through():
-    @tf.function(input_signature=[tf.TensorSpec(None, tf.float64), tf.TensorSpec(None, tf.int64)])
+    @tf.function(
+        autograph=False,
+        input_signature=[tf.TensorSpec(None, tf.float64), tf.TensorSpec(None, tf.int64)],
+    )
     def run(X, Y):
         return check.check_data((X, Y), num_classes=3)
 
@@ -191,10 +195,16 @@ def test_bad_positive_numbers(value):
     fails(check.check_positive, value, "learning_rate", says=["learning_rate:", "> 0"])
 
 
+@pytest.mark.parametrize("value", [-1e-9, np.nan, np.inf, "0.5", True, None])
+def test_bad_nonnegative_numbers(value):
+    fails(check.check_nonnegative, value, "weight_decay", says=["weight_decay:", "≥ 0"])
+
+
 def test_fractions_and_positive_numbers():
     assert check.check_fraction(0, "dropout") == 0.0
     assert check.check_fraction(np.float32(0.5), "dropout") == 0.5
     assert check.check_positive(3, "learning_rate") == 3.0
+    assert check.check_nonnegative(0, "weight_decay") == 0.0
 
 
 def test_choices():

@@ -1,0 +1,145 @@
+"""Speed and memory of the models: ratios of one gradient step and of one prediction.
+
+Rivals take turns round by round, so that whatever else the machine does hits all alike; the first
+call (tracing and compiling) is timed apart. N = 1000, D = 10, M = 100, Q = 20, float64.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from etgp_viz.backend import gpflow, tf
+from etgp_viz.building import build
+
+N, D, M, C, ROUNDS = 1000, 10, 100, 153, 15
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, D))
+X_NEW = RNG.normal(size=(10_000, D))
+
+Action = Callable[[], object]
+
+
+def labels(num_classes: int) -> np.ndarray:
+    """Labels that use every class."""
+    return RNG.permutation(np.arange(N) % num_classes)[:, None]
+
+
+def gradient_step(model: gpflow.models.GPModel, Y: np.ndarray) -> Action:
+    """One compiled step of Adam on the full batch."""
+    data = (tf.constant(X), tf.constant(Y))
+    adam = gpflow.keras.tf_keras.optimizers.Adam(1e-4)
+    variables = model.trainable_variables
+    adam.build(variables)
+
+    @tf.function
+    def step() -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            loss = model.training_loss(data)
+        adam.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+        return loss
+
+    return lambda: step().numpy()
+
+
+def etgp(flow: str, num_classes: int = C, **options: object) -> gpflow.models.GPModel:
+    """ETGP with the flow LINEAR, SAL(3) or TANH(4)."""
+    return build(f"etgp-{flow}", X, num_classes, num_inducing=M, **options)
+
+
+def svgp(num_classes: int = C, **options: object) -> gpflow.models.GPModel:
+    """SVGP with RBF kernels, one latent process per class."""
+    return build("svgp-rbf", X, num_classes, num_inducing=M, **options)
+
+
+def single_output_svgp() -> gpflow.models.GPModel:
+    """GPflow's own SVGP with one output: the GP work that ETGP shares among all classes."""
+    kernel = gpflow.kernels.SquaredExponential(lengthscales=np.full(D, 2.0))
+    return gpflow.models.SVGP(kernel, gpflow.likelihoods.Bernoulli(), X[:M].copy(), num_data=N)
+
+
+def race(rivals: dict[str, Action]) -> dict[str, np.ndarray]:
+    """Seconds of each call, [ROUNDS] for each rival; prints first calls, medians and quartiles."""
+    first = {}
+    for name, action in rivals.items():
+        start = time.perf_counter()
+        action()
+        first[name] = time.perf_counter() - start
+        action()
+    seconds: dict[str, list[float]] = {name: [] for name in rivals}
+    for _ in range(ROUNDS):
+        for name, action in rivals.items():
+            start = time.perf_counter()
+            action()
+            seconds[name].append(time.perf_counter() - start)
+    print(f"{'':34}{'first call':>12}{'median':>12}   quartiles")
+    for name, times in seconds.items():
+        low, median, high = np.percentile(np.multiply(times, 1e3), [25, 50, 75])
+        print(f"{name:34}{first[name]:10.1f} s{median:9.1f} ms   {low:.1f} to {high:.1f} ms")
+    return {name: np.array(times) for name, times in seconds.items()}
+
+
+def ratio(seconds: dict[str, np.ndarray], slow: str, fast: str, goal: str) -> None:
+    """Print the median over rounds of slow/fast, with its quartiles."""
+    low, median, high = np.percentile(seconds[slow] / seconds[fast], [25, 50, 75])
+    print(f"{slow + ' / ' + fast:64}{median:7.1f}   ({low:.1f} to {high:.1f})   goal {goal}")
+
+
+def peak_memory_of_one_step(flow: str, num_classes: int) -> None:
+    """Peak resident memory (MiB) of a process that takes one step; runs in a child process."""
+    gradient_step(etgp(flow, num_classes), labels(num_classes))()
+    print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+
+
+def main() -> None:
+    """Print every figure."""
+    print(f"One gradient step, N = {N}, D = {D}, M = {M}, Q = 20; C = {C} unless it is named")
+    linear, batched = etgp("linear"), svgp(batched=True)
+    binary = RNG.integers(0, 2, size=(N, 1)).astype(float)
+    steps = race(
+        {
+            "single-output SVGP": gradient_step(single_output_svgp(), binary),
+            "ETGP LINEAR, C = 2": gradient_step(etgp("linear", 2), labels(2)),
+            "ETGP LINEAR": gradient_step(linear, labels(C)),
+            "ETGP TANH(4)": gradient_step(etgp("tanh"), labels(C)),
+            "ETGP SAL(3)": gradient_step(etgp("sal"), labels(C)),
+            "SVGP batched": gradient_step(batched, labels(C)),
+            "SVGP shared": gradient_step(svgp(sharing="shared", batched=True), labels(C)),
+            "SVGP separate (GPflow)": gradient_step(svgp(), labels(C)),
+        }
+    )
+    ratio(steps, "ETGP LINEAR", "single-output SVGP", "≤ 2.5")
+    ratio(steps, "SVGP separate (GPflow)", "ETGP LINEAR", "≥ 60")
+    ratio(steps, "SVGP batched", "ETGP LINEAR", "≥ 35")
+    ratio(steps, "SVGP batched", "ETGP TANH(4)", "≥ 10")
+    ratio(steps, "SVGP batched", "ETGP SAL(3)", "≥ 5")
+    ratio(steps, "ETGP LINEAR", "ETGP LINEAR, C = 2", "≤ 2.5")
+
+    print(f"\nPrediction of {len(X_NEW)} rows, C = {C}")
+    predictions = race(
+        {
+            "ETGP LINEAR, PE": lambda: linear.predict_y(X_NEW)[0].numpy(),
+            "ETGP LINEAR, BA 20 draws": lambda: linear.predict_y(X_NEW, samples=20)[0].numpy(),
+            "SVGP batched": lambda: batched.predict_y(X_NEW)[0].numpy(),
+        }
+    )
+    ratio(predictions, "SVGP batched", "ETGP LINEAR, PE", "≥ 10")
+    ratio(predictions, "ETGP LINEAR, BA 20 draws", "ETGP LINEAR, PE", "≤ 12")
+
+    print("\nPeak resident memory of a process that takes one step at C = 1000")
+    for flow in ("linear", "tanh"):
+        child = [sys.executable, "-m", "benchmarks.core", "memory", flow, "1000"]
+        answer = subprocess.run(child, capture_output=True, text=True, check=True).stdout
+        mebibytes = json.loads(answer.splitlines()[-1])
+        print(f"ETGP {flow.upper():60}{mebibytes / 1024:7.2f} GiB   goal ≤ 4")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["memory"]:
+        peak_memory_of_one_step(sys.argv[2], int(sys.argv[3]))
+    else:
+        main()
