@@ -13,6 +13,7 @@ _MODULES = (
     "backend",
     "baselines",
     "building",
+    "covariance",
     "doctor",
     "explorers",
     "figures",

@@ -25,8 +25,10 @@ TensorLike = Any  # whatever tf.convert_to_tensor takes
 # float64 even through several steps, and the map stays continuously differentiable and monotone.
 TANGENT_FROM = 50.0
 
-# softplus(-16) ≈ 1e-7: an amplitude that is zero to the eye and still lets a gradient through.
+# softplus(-16) ≈ 1e-7, zero to the eye: the raw value of an amplitude that vanishes.
 RAW_ALMOST_ZERO = -16.0
+# softplus(-4) ≈ 0.02: nearly zero, and a gradient still reaches the raw value.
+RAW_NEAR_ZERO = -4.0
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,15 @@ class Flow(ABC):
     def identity_params(self) -> np.ndarray:
         """Raw parameters [P] at which G(f) = f, or comes closest to it."""
         return np.array([param.raw_identity for param in self.params], dtype=np.float64)
+
+    def near_identity_params(self) -> np.ndarray:
+        """Raw parameters [P] close to the identity, from which training sets off well.
+
+        They are `identity_params` themselves, but for amplitudes that vanish there: as softplus of
+        a very negative number these hardly see a gradient, and start a little above zero instead.
+        """
+        raw = self.identity_params()
+        return np.where(raw == RAW_ALMOST_ZERO, RAW_NEAR_ZERO, raw)
 
     def unstack(self, params: TensorLike, axis: int = -1) -> list[tf.Tensor]:
         """Raw ``params[..., P]`` as P constrained tensors ``[...]``."""

@@ -6,6 +6,7 @@ One latent means that every expectation below, for any C, is a 1-d Gauss–Hermi
 q(f0(x)) = N(µ, σ²), and that the GP work does not depend on C.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,10 +27,10 @@ __all__ = ["ETGP"]
 
 Data = tuple[tf.Tensor, tf.Tensor]
 
-# Rows go through the compiled node loop in blocks: a block stays in the processor's cache, and
-# different blocks run on different cores.
+# Rows go through the compiled node loop in blocks that stay in the processor's cache, and in as
+# many shares of blocks as there are cores.
 ROWS_PER_BLOCK = 128
-MAX_BLOCKS = 16
+MAX_SHARES = min(os.cpu_count() or 1, 16)
 # Rounding may leave a tiny negative variance of f0, whose square root has no finite gradient.
 SMALLEST_VARIANCE = 1e-12
 
@@ -298,8 +299,8 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
             features = features[None]
 
         def at_rows(features: tf.Tensor, mean: tf.Tensor, deviation: tf.Tensor, *own: Any) -> Any:
-            def at_draw(draw: tf.Tensor) -> tf.Tensor:
-                values = self.network.flow.unstack(self.network.class_major(draw), axis=0)
+            def at_draw(draw: tf.Tensor) -> tf.Tensor:  # [B, N, H]
+                values = self.network.flow.unstack(self.network.class_major(draw), axis=1)
                 flow, Q = self.network.flow, self.num_quadrature
                 return expectation(flow, mean, deviation, values, *own, Q)
 
@@ -350,22 +351,30 @@ def _padded(rows: tf.Tensor) -> tf.Tensor:
 def _in_row_blocks(
     function: Callable[..., tf.Tensor], tensors: Sequence[tf.Tensor], axes: Sequence[int]
 ) -> tf.Tensor:
-    """Apply `function` to equal blocks of rows and join the results along their last axis.
+    """Apply `function` to shares of the rows and join the results along their last axis.
 
-    Blocks have one shape, so that what is compiled for one serves all; the rows that this adds at
-    the end repeat the last one and are cut off again.
+    The axis of rows becomes two, [B, N]: B blocks of N rows. All shares have one shape, so that
+    what is compiled for one serves all; the rows that this adds at the end repeat the last one and
+    are cut off again. `function` returns [B, …, N].
     """
     num_rows = tensors[0].shape[axes[0]]
-    if num_rows is None or num_rows <= ROWS_PER_BLOCK:
-        return function(*tensors)
-    blocks = min(MAX_BLOCKS, -(-num_rows // ROWS_PER_BLOCK))
-    per_block = -(-num_rows // blocks)
-    rows = np.minimum(np.arange(blocks * per_block), num_rows - 1)
-    split = [
-        tf.split(
-            tensor if len(rows) == num_rows else tf.gather(tensor, rows, axis=axis), blocks, axis
-        )
-        for tensor, axis in zip(tensors, axes, strict=False)
-    ]
-    joined = tf.concat([function(*block) for block in zip(*split, strict=True)], axis=-1)
-    return joined[..., :num_rows]
+    if num_rows is None:  # a graph for any number of rows: one block
+        shares, blocks, per_block, rows = 1, 1, -1, tf.range(tf.shape(tensors[0])[axes[0]])
+    else:
+        shares = min(MAX_SHARES, -(-num_rows // ROWS_PER_BLOCK))
+        blocks = -(-num_rows // (shares * ROWS_PER_BLOCK))
+        per_block = -(-num_rows // (shares * blocks))
+        rows = np.minimum(np.arange(shares * blocks * per_block), num_rows - 1)
+
+    def split(tensor: tf.Tensor, axis: int) -> list[tf.Tensor]:
+        padded = tf.gather(tensor, rows, axis=axis)
+        shape = [*tensor.shape[:axis], shares, blocks, per_block, *tensor.shape[axis + 1 :]]
+        return tf.unstack(tf.reshape(padded, shape), num=shares, axis=axis)
+
+    split_tensors = [split(tensor, axis) for tensor, axis in zip(tensors, axes, strict=False)]
+    results = [function(*share) for share in zip(*split_tensors, strict=True)]
+    joined = tf.stack(results)  # [shares, B, …, N]
+    rank = joined.shape.rank
+    joined = tf.transpose(joined, [*range(2, rank - 1), 0, 1, rank - 1])
+    flat = tf.reshape(joined, [*joined.shape[:-3], -1])
+    return flat[..., :num_rows]

@@ -46,9 +46,10 @@ class FlowNetwork(gpflow.base.Module):
     projection : widths of a network in front, ``(…, width of its output)``: tanh and dropout after
         each layer but the last, which is linear. Useful for images; None for none.
     seed : of the initial weights and of the dropout masks
+    start : raw parameters [P] from which all flows start; by default those of the identity
 
-    The output layer starts with weights zero and the flow's identity parameters as bias, so that
-    each process starts out as f0 itself, exactly. `fit_to_identity` is the slower way of the paper.
+    The output layer starts with weights zero and `start` as bias, so that each process starts out
+    as f0 itself, exactly. `fit_to_identity` is the slower way of the paper.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class FlowNetwork(gpflow.base.Module):
         weight_decay: float = 1e-5,
         projection: Sequence[int] | None = None,
         seed: int = 0,
+        start: Sequence[float] | np.ndarray | None = None,
     ) -> None:
         super().__init__()
         self.num_inputs = check_count(num_inputs, "num_inputs")
@@ -87,8 +89,13 @@ class FlowNetwork(gpflow.base.Module):
         # The one layer that is not followed by an activation, if there is a projection.
         self._linear_layer = len(projection_widths) - 1
         # Column p·C + c of the output is parameter p of class c: see `class_major`.
-        identity = np.repeat(flow.identity_params(), self.num_classes)
-        self.output = Dense(np.zeros((widths[-1], identity.size)), identity)
+        start = flow.identity_params() if start is None else np.asarray(start, dtype=float)
+        if start.shape != (flow.num_params,) or not np.all(np.isfinite(start)):
+            raise ValueError(
+                f"start: expected {flow.num_params} finite raw parameters of {flow}, got {start}."
+            )
+        bias = np.repeat(start, self.num_classes)
+        self.output = Dense(np.zeros((widths[-1], bias.size)), bias)
         self.generator = tf.random.Generator.from_seed(seed, alg="philox")
 
     @check_shapes("X: [N, D]")
@@ -133,16 +140,17 @@ class FlowNetwork(gpflow.base.Module):
             h = tf.repeat(h[None], samples, axis=0)
         return h
 
-    @check_shapes("features: [N, H]", "return: [P, C, N]")
+    @check_shapes("features: [B, N, H]", "return: [B, P, C, N]")
     def class_major(self, features: tf.Tensor) -> tf.Tensor:
-        """Raw flow parameters with the rows of the data last, [P, C, N].
+        """Raw flow parameters of B blocks of rows, with the rows last: [B, P, C, N].
 
         Sums over classes then run across contiguous rows, which the processor does several at a
         time; the transposed product costs nothing extra.
         """
-        stacked = tf.matmul(self.output.weights, features, transpose_a=True, transpose_b=True)
-        stacked += tf.convert_to_tensor(self.output.bias)[:, None]
-        return tf.reshape(stacked, [self.flow.num_params, self.num_classes, -1])
+        weights, bias = tf.transpose(self.output.weights), tf.convert_to_tensor(self.output.bias)
+        stacked = tf.matmul(weights, features, transpose_b=True) + bias[:, None]  # [B, P·C, N]
+        blocks, rows = tf.unstack(tf.shape(features)[:2])
+        return tf.reshape(stacked, [blocks, self.flow.num_params, self.num_classes, rows])
 
     def prior_penalty(self) -> tf.Tensor:
         """λ Σ w², the negative log prior of the weights up to a constant: KL_W under MC dropout."""
@@ -197,13 +205,13 @@ class FlowNetwork(gpflow.base.Module):
             # Rows first: the mask of a row depends on its place, and not on how many rows follow.
             shape = [tf.shape(h)[-2], samples, h.shape[-1]]
             uniform = (
-                self.generator.uniform(shape, dtype=h.dtype)
+                self.generator.uniform(shape)
                 if seed is None
-                else tf.random.stateless_uniform(shape, [seed, layer], dtype=h.dtype)
+                else tf.random.stateless_uniform(shape, [seed, layer])
             )
-            mask = tf.cast(tf.transpose(uniform, [1, 0, 2]) < kept, h.dtype)
+            mask = tf.transpose(uniform < kept, [1, 0, 2])
             # Scaled by 1/kept, so that the mean over masks is the activation itself.
-            return h * mask / kept
+            return tf.where(mask, h / kept, tf.zeros([], h.dtype))
 
         return drop
 

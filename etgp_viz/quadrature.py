@@ -3,7 +3,8 @@
     f ~ N(µ, σ²),   g_c = G(f; θ_c),   E[h(g)] ≈ Σ_q w_q h(g(µ + σ z_q))
 
 with Q Gauss–Hermite nodes z and weights w, whatever C is. Arrays are *class-major*: parameters
-come as P constrained tensors [C, N], so that sums over classes run across contiguous rows.
+come as P constrained tensors [B, C, N], so that sums over classes run across contiguous rows. B
+blocks of N rows each go one after the other, so that what a block needs stays in the cache.
 
 The node loop is compiled by XLA, and its gradient is summed up in the same pass as its value:
 nothing of size Q·N·C is ever stored.
@@ -35,14 +36,14 @@ def expected_log_softmax(
     labels: tf.Tensor,
     num_quadrature: int,
 ) -> tf.Tensor:
-    """E[log softmax(G(f; θ_1), …, G(f; θ_C))_y] for each row, [N].
+    """E[log softmax(G(f; θ_1), …, G(f; θ_C))_y] for each row, [B, N].
 
     Parameters
     ----------
     flow : the family of maps G
-    mean, deviation : µ and σ of f, [N]
-    values : P constrained flow parameters, each [C, N]
-    labels : y in 0..C−1, [N]
+    mean, deviation : µ and σ of f, [B, N]
+    values : P constrained flow parameters, each [B, C, N]
+    labels : y in 0..C−1, [B, N]
     num_quadrature : Q
     """
     compiled = _value_and_gradients(flow, num_quadrature)
@@ -51,8 +52,18 @@ def expected_log_softmax(
     def expectation(mean: tf.Tensor, deviation: tf.Tensor, *values: tf.Tensor) -> tuple:
         # The loop brings its own gradients: no tape need look inside.
         inputs = [tf.stop_gradient(tensor) for tensor in (mean, deviation, *values)]
-        value, gradients = compiled(*inputs[:2], inputs[2:], labels)
-        return value, lambda upstream: [upstream * gradient for gradient in gradients]
+        value, *gradients = compiled(*inputs[:2], inputs[2:], labels)
+
+        def pull_back(upstream: tf.Tensor) -> list[tf.Tensor]:
+            by_mean, by_deviation, *by_values = gradients
+            per_class = upstream[:, None, :]
+            return [
+                upstream * by_mean,
+                upstream * by_deviation,
+                *(per_class * by_value for by_value in by_values),
+            ]
+
+        return value, pull_back
 
     return expectation(mean, deviation, *values)
 
@@ -64,8 +75,8 @@ def expected_softmax(
     values: Sequence[tf.Tensor],
     num_quadrature: int,
 ) -> tf.Tensor:
-    """E[softmax(G(f; θ_1), …, G(f; θ_C))], class probabilities [C, N]; arguments as above."""
-    return _probabilities(flow, num_quadrature)(mean, deviation, list(values))
+    """E[softmax(G(f; θ_1), …, G(f; θ_C))], class probabilities [B, C, N]; arguments as above."""
+    return _probabilities(flow, num_quadrature)(mean, deviation, list(values))[0]
 
 
 def log_expected_softmax(
@@ -76,8 +87,8 @@ def log_expected_softmax(
     labels: tf.Tensor,
     num_quadrature: int,
 ) -> tf.Tensor:
-    """log E[softmax(…)_y] for each row, [N], without underflow; arguments as above."""
-    return _log_probability(flow, num_quadrature)(mean, deviation, list(values), labels)
+    """log E[softmax(…)_y] for each row, [B, N], without underflow; arguments as above."""
+    return _log_probability(flow, num_quadrature)(mean, deviation, list(values), labels)[0]
 
 
 @lru_cache(maxsize=32)
@@ -85,10 +96,9 @@ def _value_and_gradients(flow: Flow, num_quadrature: int) -> Callable:
     """E[G_y(f)] − E[log Σ_c exp G_c(f)] and its gradients by µ, σ and each parameter."""
     nodes, weights = gauss_hermite(num_quadrature)
 
-    @tf.function(jit_compile=True, autograph=False)
     def value_and_gradients(
         mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor], labels: tf.Tensor
-    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    ) -> list[tf.Tensor]:
         label_value, label_gradients = label_term(mean, deviation, values, labels)
 
         def add_node(q: tf.Tensor, value: tf.Tensor, gradients: list[tf.Tensor]) -> tuple:
@@ -105,7 +115,7 @@ def _value_and_gradients(flow: Flow, num_quadrature: int) -> Callable:
         _, value, gradients = tf.while_loop(
             lambda q, *_: q < num_quadrature, add_node, (0, label_value, label_gradients)
         )
-        return value, gradients
+        return [value, *gradients]
 
     def label_term(
         mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor], labels: tf.Tensor
@@ -122,15 +132,16 @@ def _value_and_gradients(flow: Flow, num_quadrature: int) -> Callable:
         )
         return term, [by_mean, by_deviation, *(one_hot * by for by in by_own)]
 
-    return value_and_gradients
+    return _compiled_over_blocks(value_and_gradients, float_outputs=3 + flow.num_params)
 
 
 @lru_cache(maxsize=32)
 def _probabilities(flow: Flow, num_quadrature: int) -> Callable:
     nodes, weights = gauss_hermite(num_quadrature)
 
-    @tf.function(jit_compile=True, autograph=False)
-    def probabilities(mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor]) -> tf.Tensor:
+    def probabilities(
+        mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor]
+    ) -> list[tf.Tensor]:
         def add_node(q: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             z, w = tf.gather(nodes, q), tf.gather(weights, q)
             g = flow._forward(mean + z * deviation, values)
@@ -138,19 +149,18 @@ def _probabilities(flow: Flow, num_quadrature: int) -> Callable:
             return q + 1, total + unnormalised * (w / tf.reduce_sum(unnormalised, axis=0))
 
         start = (0, tf.zeros_like(values[0]))
-        return tf.while_loop(lambda q, _: q < num_quadrature, add_node, start)[1]
+        return [tf.while_loop(lambda q, _: q < num_quadrature, add_node, start)[1]]
 
-    return probabilities
+    return _compiled_over_blocks(probabilities)
 
 
 @lru_cache(maxsize=32)
 def _log_probability(flow: Flow, num_quadrature: int) -> Callable:
     nodes, weights = gauss_hermite(num_quadrature)
 
-    @tf.function(jit_compile=True, autograph=False)
     def log_probability(
         mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor], labels: tf.Tensor
-    ) -> tf.Tensor:
+    ) -> list[tf.Tensor]:
         one_hot = tf.one_hot(labels, values[0].shape[0], axis=0, dtype=mean.dtype)
 
         def at_node(node: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
@@ -159,9 +169,25 @@ def _log_probability(flow: Flow, num_quadrature: int) -> Callable:
             return log_w + tf.reduce_sum(one_hot * g, axis=0) - _log_sum_exp(g)
 
         terms = tf.map_fn(at_node, (nodes, np.log(weights)), fn_output_signature=mean.dtype)
-        return tf.reduce_logsumexp(terms, axis=0)
+        return [tf.reduce_logsumexp(terms, axis=0)]
 
-    return log_probability
+    return _compiled_over_blocks(log_probability)
+
+
+def _compiled_over_blocks(
+    function: Callable[..., list[tf.Tensor]], float_outputs: int = 1
+) -> Callable[..., list[tf.Tensor]]:
+    """Compile ``function(mean [N], deviation [N], values P × [C, N], …)`` for inputs [B, …]."""
+
+    @tf.function(jit_compile=True, autograph=False)
+    def over_blocks(
+        mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor], *labels: tf.Tensor
+    ) -> list[tf.Tensor]:
+        signature = [mean.dtype] * float_outputs
+        block = (mean, deviation, values, *labels)
+        return tf.map_fn(lambda args: function(*args), block, fn_output_signature=signature)
+
+    return over_blocks
 
 
 @tf.custom_gradient

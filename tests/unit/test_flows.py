@@ -140,6 +140,18 @@ def test_identity_params_give_the_identity(flow: flows.Flow) -> None:
     np.testing.assert_allclose(flow.forward(f, flow.identity_params()), f, atol=2e-6)
 
 
+def test_near_identity_params_let_a_gradient_reach_every_parameter() -> None:
+    flow = flows.Tanh()
+    raw = tf.constant(flow.near_identity_params())
+    f = tf.constant(np.linspace(-2.0, 2.0, 5))
+    with tf.GradientTape() as tape:
+        tape.watch(raw)
+        g = flow.forward(f, raw)
+    np.testing.assert_allclose(g, f, atol=0.08)
+    assert np.all(np.abs(tape.jacobian(g, raw)).max(axis=0) > 1e-3)
+    np.testing.assert_array_equal(flows.SAL().near_identity_params(), flows.SAL().identity_params())
+
+
 def test_closest_to_the_identity_where_there_is_none() -> None:
     flow = flows.Compose([flows.Linear(positive=True), flows.Softplus()])
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)

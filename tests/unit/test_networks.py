@@ -152,6 +152,7 @@ def test_prior_penalty_is_the_log_prior_of_the_weights() -> None:
         ({"weight_decay": -1.0}, "weight_decay"),
         ({"projection": (2.5,)}, "projection"),
         ({"seed": -1}, "seed"),
+        ({"start": [1.0]}, "start: expected 2 finite raw parameters"),
     ],
 )
 def test_bad_input_says_what_is_wrong(change: dict[str, object], message: str) -> None:

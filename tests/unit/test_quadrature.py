@@ -43,7 +43,8 @@ def adaptive(flow: flows.Flow, p: dict[str, np.ndarray], of_logits: Callable) ->
 
 
 def arguments(flow: flows.Flow, p: dict[str, np.ndarray]) -> tuple:
-    return flow, tf.constant(p["mean"]), tf.constant(p["deviation"]), flow.unstack(p["params"])
+    """Everything as one block, [1, …]."""
+    return flow, p["mean"][None], p["deviation"][None], flow.unstack(p["params"][None])
 
 
 def test_rule_integrates_polynomials_exactly() -> None:
@@ -55,10 +56,10 @@ def test_rule_integrates_polynomials_exactly() -> None:
 @pytest.mark.parametrize("flow", FAMILIES, ids=repr)
 def test_values_against_adaptive_quadrature(flow: flows.Flow) -> None:
     p = problem(flow)
-    labels = tf.constant(p["labels"])
-    log_likelihood = expected_log_softmax(*arguments(flow, p), labels, Q).numpy()
-    probabilities = expected_softmax(*arguments(flow, p), Q).numpy()
-    log_density = log_expected_softmax(*arguments(flow, p), labels, Q).numpy()
+    labels = tf.constant(p["labels"][None])
+    log_likelihood = expected_log_softmax(*arguments(flow, p), labels, Q)[0].numpy()
+    probabilities = expected_softmax(*arguments(flow, p), Q)[0].numpy()
+    log_density = log_expected_softmax(*arguments(flow, p), labels, Q)[0].numpy()
     rows = np.arange(N)
     expected = adaptive(flow, p, log_softmax)[p["labels"], rows]
     np.testing.assert_allclose(log_likelihood, expected, atol=2e-6)
@@ -75,9 +76,8 @@ def test_gradients_are_those_of_autodiff_through_the_plain_sum(flow: flows.Flow)
     nodes, weights = gauss_hermite(Q)
     with tf.GradientTape(persistent=True) as tape:
         tape.watch([mean, deviation, params])
-        compiled = upstream * expected_log_softmax(
-            flow, mean, deviation, flow.unstack(params), labels, Q
-        )
+        one_block = (flow, mean[None], deviation[None], flow.unstack(params[None]), labels[None])
+        compiled = upstream * expected_log_softmax(*one_block, Q)[0]
         f = mean + nodes[:, None, None] * deviation  # [Q, 1, N]
         log_p = tf.nn.log_softmax(flow.forward(f, params), axis=1)  # [Q, C, N]
         plain = upstream * tf.einsum(
@@ -92,8 +92,25 @@ def test_gradients_are_those_of_autodiff_through_the_plain_sum(flow: flows.Flow)
 
 def test_far_logits_neither_overflow_nor_underflow() -> None:
     flow = flows.Linear()
-    params = np.array([[[1.0, 900.0]], [[1.0, -900.0]]])  # [C, N, P]
-    inputs = (flow, tf.zeros(1, tf.float64), tf.ones(1, tf.float64), flow.unstack(params))
+    params = np.array([[[[1.0, 900.0]], [[1.0, -900.0]]]])  # [B, C, N, P]
+    inputs = (flow, np.zeros((1, 1)), np.ones((1, 1)), flow.unstack(params))
     for expectation in (expected_log_softmax, log_expected_softmax):
-        assert float(expectation(*inputs, tf.constant([1]), 20)[0]) == pytest.approx(-1800.0)
-    np.testing.assert_allclose(expected_softmax(*inputs, 20), [[1.0], [0.0]], atol=1e-15)
+        assert float(expectation(*inputs, tf.constant([[1]]), 20)[0, 0]) == pytest.approx(-1800.0)
+    np.testing.assert_allclose(expected_softmax(*inputs, 20), [[[1.0], [0.0]]], atol=1e-15)
+
+
+def test_blocks_are_independent() -> None:
+    flow = flows.Tanh(elements=2)
+    p, q = problem(flow), problem(flow)
+    q["mean"] = q["mean"] + 1.0
+    both = [
+        tf.concat([a, b], axis=0)
+        for a, b in zip(
+            tf.nest.flatten(arguments(flow, p)[1:]),
+            tf.nest.flatten(arguments(flow, q)[1:]),
+            strict=True,
+        )
+    ]
+    joint = expected_softmax(flow, *both[:2], both[2:], Q)
+    alone = [expected_softmax(*arguments(flow, each), Q)[0] for each in (p, q)]
+    np.testing.assert_allclose(joint, alone, atol=1e-14)

@@ -24,6 +24,7 @@ def test_importing_the_package_loads_no_tensorflow():
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_everything_is_imported_and_used_without_a_word():
     done = run(
         "import etgp_viz\n"
@@ -48,7 +49,7 @@ def stand_ins(tmp_path):
         (tmp_path / f"{name}.py").touch()
     (tmp_path / "check_shapes.py").write_text("check_shapes = inherit_check_shapes = None")
     (tmp_path / "tensorflow.py").write_text(
-        "class config:\n    list_physical_devices = staticmethod(list)\n"
+        "import sys, unittest.mock\nsys.modules[__name__] = unittest.mock.MagicMock()\n"
     )
     (tmp_path / "gpflow.py").write_text(
         "import os\ntry: os.write(2, b'native words\\n')\nexcept OSError: pass\n"
