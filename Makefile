@@ -24,7 +24,7 @@ test: $(FOR_TESTS)  ## run all tests: unit, every notebook, and the widgets in a
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-fast: $(FOR_TESTS)  ## run the quick unit tests alone
-	@$(BIN)/python -m pytest tests/unit -m "not slow" $(ARGS)
+	@$(BIN)/python -m pytest tests/unit -m "not slow" --numprocesses 2 $(ARGS)
 
 bench: $(FOR_TESTS)  ## print the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)

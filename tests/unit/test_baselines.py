@@ -128,6 +128,7 @@ def test_elbo_equals_gpflow_for_the_same_noise(sharing):
         np.testing.assert_allclose(ours, expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_elbo_with_its_own_noise_agrees_with_gpflow():
     ours, theirs = svgp("shared", num_monte_carlo=4000), gpflow_svgp(*latents("shared"))
     theirs.likelihood.num_monte_carlo_points = 4000
@@ -136,6 +137,7 @@ def test_elbo_with_its_own_noise_agrees_with_gpflow():
     assert abs(np.mean(means[0]) - np.mean(means[1])) < 3 * error
 
 
+@pytest.mark.slow
 def test_gradients_of_the_batched_model_equal_those_of_the_looped_one():
     def gradients(model, parameters):
         with tf.GradientTape() as tape:
@@ -170,6 +172,7 @@ def test_gradients_of_the_batched_model_equal_those_of_the_looped_one():
 # --- the mixing matrix --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sharing", "is_batched"), [("separate", True), ("shared", False), ("shared", True)]
 )
@@ -225,6 +228,7 @@ def test_a_shared_kernel_is_evaluated_once(wrapper):
 # --- flows --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_tgp_with_identity_flows_equals_svgp():
     ours, plain = tgp("separate", True), svgp("separate", True)
     for a, b in zip(ours.predict_f(X), plain.predict_f(X), strict=True):
@@ -237,6 +241,7 @@ def test_tgp_with_identity_flows_equals_svgp():
     np.testing.assert_allclose(*draws, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_tgp_warps_each_process_by_its_own_flow():
     model = tgp("separate", True, flow=flows.Tanh(elements=2))
     randomise(model.network)
@@ -256,6 +261,7 @@ def test_tgp_warps_each_process_by_its_own_flow():
     assert (np.abs(difference) < 5 * error).all()
 
 
+@pytest.mark.slow
 def test_tgp_objective_has_the_weight_decay_and_one_dropout_sample():
     model = tgp("shared", True, dropout=0.5, num_monte_carlo=1)
     randomise(model.network)
@@ -269,6 +275,7 @@ def test_tgp_objective_has_the_weight_decay_and_one_dropout_sample():
     )
 
 
+@pytest.mark.slow
 def test_tgp_averages_probabilities_over_dropout():
     model = tgp("shared", True, dropout=0.5, num_predictive=50)
     randomise(model.network)
@@ -299,6 +306,7 @@ def test_predictions_equal_brute_force():
     np.testing.assert_allclose(model.predict_log_density((X, Y)), np.log(chosen))
 
 
+@pytest.mark.slow
 def test_predictions_do_not_depend_on_the_rows_beside_them(monkeypatch):
     model = svgp("shared", num_predictive=10)
     together = model.predict_y(X)[0]
@@ -387,14 +395,9 @@ def quick_points(monkeypatch):
     monkeypatch.setattr("etgp_viz.building.kmeans", lambda X, num_inducing, seed: X[:num_inducing])
 
 
-LEARNERS = [
-    pytest.param(name, marks=[pytest.mark.slow] if name.startswith("etgp") else [])
-    for name in MODELS
-]
-
-
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_points")
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", MODELS)
 def test_build_makes_a_model_that_learns(name):
     inputs = rng.normal(size=(40, D))
     labels = (inputs[:, :1] > 0).astype(int) + (inputs[:, 1:] > 0.5)
@@ -416,6 +419,7 @@ def test_build_makes_a_model_that_learns(name):
     assert model.predict_y(inputs)[0].shape == (40, C)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_points")
 @pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("etgp")])
 def test_build_starts_all_variants_of_a_model_alike(name):

@@ -8,6 +8,7 @@ import pytest
 from etgp_viz import doctor
 
 
+@pytest.mark.slow
 def test_this_environment_is_well():
     report = doctor.examine()
     assert report.well, str(report)

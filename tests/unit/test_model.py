@@ -91,6 +91,7 @@ def test_constant_linear_flows_are_coregionalisation_of_one_latent(whiten: bool)
         np.testing.assert_allclose(own, reference, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_elbo_is_that_of_coregionalisation_within_its_monte_carlo_error() -> None:
     """GPflow's Softmax would drop the covariance between classes, so the draws are made here."""
     model = constant_linear(A, B)
@@ -106,6 +107,7 @@ def test_elbo_is_that_of_coregionalisation_within_its_monte_carlo_error() -> Non
     assert abs(float(model.elbo((X, Y))) - expected) < 3 * error
 
 
+@pytest.mark.slow
 def test_identity_flows_give_equal_probabilities() -> None:
     network = FlowNetwork(D, 5, flows.Linear())
     model = ETGP(gpflow.kernels.Matern32(), network, Z)
@@ -145,6 +147,7 @@ def test_posterior_variance_formula() -> None:
         assert variance[n, 0] == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_whitened_equals_unwhitened() -> None:
     white, plain = make(whiten=True), make(whiten=False)
     L = np.linalg.cholesky(white.kernel(Z).numpy() + gpflow.default_jitter() * np.eye(M))
@@ -154,6 +157,7 @@ def test_whitened_equals_unwhitened() -> None:
     np.testing.assert_allclose(white.predict_y(X)[0], plain.predict_y(X)[0], atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flow", [flows.SAL(length=2), flows.Tanh(elements=2)], ids=repr)
 def test_predictions_against_a_million_draws(flow: flows.Flow) -> None:
     model = make(flow, num_quadrature=40)
@@ -182,6 +186,7 @@ def test_variance_is_the_diagonal_of_the_covariance() -> None:
         np.testing.assert_allclose(variance, np.einsum("ncc->nc", covariance), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_bayesian_without_dropout_equals_point_estimate() -> None:
     model = make(flows.Tanh(elements=2), dropout=0.0)
     np.testing.assert_allclose(model.predict_y(X, samples=5)[0], model.predict_y(X)[0], atol=1e-13)
@@ -193,6 +198,7 @@ def test_bayesian_without_dropout_equals_point_estimate() -> None:
     np.testing.assert_allclose(model.elbo((X, Y), samples=3), model.elbo((X, Y), None), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_bayesian_averages_probabilities_over_draws_of_the_network() -> None:
     model = make(dropout=0.5)
     params = model.network(X, samples=4, seed=9).numpy()
@@ -212,12 +218,14 @@ def test_bayesian_averages_probabilities_over_draws_of_the_network() -> None:
     )
 
 
+@pytest.mark.slow
 def test_mini_batches_average_to_the_full_elbo() -> None:
     model = make(num_data=N)
     batches = [model.elbo((X[i : i + 10], Y[i : i + 10])) for i in range(0, N, 10)]
     np.testing.assert_allclose(np.mean(batches), model.elbo((X, Y)), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_blocks_of_rows_change_nothing() -> None:
     """Above 128 rows the work is split into padded blocks."""
     model = make(flows.Tanh(elements=2))
@@ -233,6 +241,7 @@ def test_blocks_of_rows_change_nothing() -> None:
     )
 
 
+@pytest.mark.slow
 def test_any_likelihood_takes_the_same_expectations_as_softmax() -> None:
     """The general path with a softmax in disguise equals the compiled one, gradients too."""
 
@@ -317,6 +326,7 @@ def test_joint_samples_have_the_posterior_moments_and_are_warps_of_one_latent() 
     np.testing.assert_array_equal(F, model.predict_f_samples(X[:4], S, seed=1))
 
 
+@pytest.mark.slow
 def test_interdomain_inducing_variables() -> None:
     """GPflow's multiscale features of width → 0 are inducing points."""
     points = make()
@@ -329,6 +339,7 @@ def test_interdomain_inducing_variables() -> None:
     assert np.isfinite(features.training_loss((X, Y)))
 
 
+@pytest.mark.slow
 def test_is_a_gpflow_model_in_full(tmp_path) -> None:
     model = make(dropout=0.3, num_data=N)
     names = gpflow.utilities.parameter_dict(model)

@@ -74,6 +74,7 @@ def test_first_step_breaks_the_symmetry_between_classes() -> None:
         assert np.all(tape.gradient(loss, network.output.bias.unconstrained_variable) != 0.0)
 
 
+@pytest.mark.slow
 def test_paper_initialisation_reaches_the_identity() -> None:
     network = FlowNetwork(D, C, flows.Tanh(elements=2), hidden=(8,))
     error = network.fit_to_identity(X, restarts=2, steps=400)

@@ -17,7 +17,11 @@ from etgp_viz.quadrature import (
 )
 
 N, C, Q = 5, 4, 40
-FAMILIES = [flows.Linear(), flows.SAL(length=2), flows.Tanh(elements=2)]
+FAMILIES = [
+    flows.Linear(),
+    pytest.param(flows.SAL(length=2), marks=pytest.mark.slow),
+    pytest.param(flows.Tanh(elements=2), marks=pytest.mark.slow),
+]
 
 
 def problem(flow: flows.Flow) -> dict[str, np.ndarray]:
@@ -99,6 +103,7 @@ def test_far_logits_neither_overflow_nor_underflow() -> None:
     np.testing.assert_allclose(expected_softmax(*inputs, 20), [[[1.0], [0.0]]], atol=1e-15)
 
 
+@pytest.mark.slow
 def test_blocks_are_independent() -> None:
     flow = flows.Tanh(elements=2)
     p, q = problem(flow), problem(flow)

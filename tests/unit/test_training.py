@@ -126,6 +126,7 @@ def test_each_epoch_shuffles_and_every_row_is_used():
     assert set(np.concatenate(epochs)) == set(range(23))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["generator", "implicit"])
 def test_a_seed_fixes_the_trajectory(noise):
     first, second = (run(Line(noise=noise), batch_size=7, seed=4).elbo for _ in range(2))
@@ -284,6 +285,7 @@ def test_progress_shows_the_elbo_or_nothing(capsys):
 # --- natural gradients --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_natural_gradients_solve_a_conjugate_model_after_each_adam_step():
     """γ = 1 gives the optimal q for the kernel, noise and Z that Adam has just moved to."""
     model, start = svgp(), parameters(svgp())
@@ -317,6 +319,7 @@ def assert_finite(model):
     assert all(np.isfinite(value).all() for value in parameters(model).values())
 
 
+@pytest.mark.slow
 def test_a_failed_cholesky_is_repaired_by_jitter():
     """Two equal inducing points make Kzz singular; the fit is then that with GPflow's jitter."""
     model = svgp(np.concatenate([Z, Z]))
@@ -380,6 +383,7 @@ def test_a_failure_that_jitter_cannot_repair_names_the_parameter(how):
     np.testing.assert_allclose(elbo, seen[-1], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_training_goes_on_once_the_jitter_is_high_enough():
     model = Breaking("loss", below=0.9e-4)
     with pytest.warns(RuntimeWarning, match="jitter is now") as warned:
@@ -463,6 +467,7 @@ def test_resuming_gives_the_same_trajectory_bit_for_bit(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["run.npz"]
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_read_back_and_may_go_on(tmp_path):
     path = tmp_path / "run.npz"
     first, again, longer, straight = (Line(0.3) for _ in range(4))
@@ -482,6 +487,7 @@ def test_a_finished_run_is_read_back_and_may_go_on(tmp_path):
     assert_same(parameters(untouched), parameters(Line()))
 
 
+@pytest.mark.slow
 def test_a_raised_jitter_is_resumed(tmp_path):
     path = tmp_path / "run.npz"
     options = {"data": rising_weight_data(), "checkpoint": path}
