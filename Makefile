@@ -42,13 +42,13 @@ format: $(FOR_TESTS)  ## put code and notebooks into the house style
 
 clean:  ## remove everything that was made here, the environment too
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
-	find . -name __pycache__ -o -name .ipynb_checkpoints | xargs rm -rf
+	find . \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	@$(if $(PYTHON),,echo "etgp-viz needs Python 3.11, and no python is on the PATH." >&2; exit 1)
 	@$(PYTHON) tools/check_python.py
 	@echo "Making .venv with $$($(PYTHON) --version) ..."
-	@$(PYTHON) -m venv .venv
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 $(FOR_LAB): $(DEFINED_BY) | $(BIN)/python
 	@echo "Installing the tested set of packages into .venv (some minutes, once) ..."

@@ -5,12 +5,18 @@ own. A user who sets ``TF_CPP_MIN_LOG_LEVEL=0`` before the import gets all messa
 """
 
 import contextlib
+import functools
 import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, cast
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# A level that the user has set counts, also for what Python's side of TensorFlow says.
+_level_is_ours = "TF_CPP_MIN_LOG_LEVEL" not in os.environ
 # Level 2 keeps TensorFlow's errors and drops its notes and warnings.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # GPflow works with Keras 2. This keeps TensorFlow from loading Keras 3 (and scikit-learn) too.
@@ -57,20 +63,40 @@ def _flush_stderr() -> None:
 
 
 with contextlib.nullcontext() if os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0" else _quiet_stderr():
+    import check_shapes as _check_shapes
     import gpflow
     import tensorflow as tf
     import tensorflow_probability as tfp
-    from check_shapes import check_shapes, inherit_check_shapes
+    from check_shapes import inherit_check_shapes
 
     # The first look for a GPU writes there too. It does not claim any device.
     tf.config.list_physical_devices()
 
-    if os.environ["TF_CPP_MIN_LOG_LEVEL"] != "0":
+    if _level_is_ours:
         # A new number of rows means a new graph here, by design; Python's side warns of that.
         tf.get_logger().setLevel("ERROR")
 
 # TensorFlow rewrites the source of what it traces, and GPflow's ``tf.map_fn`` asks for that even in
 # eager mode. Nothing here needs it, and it takes many times longer than the rest of tracing.
 as_written = tf.autograph.experimental.do_not_convert
+
+
+def check_shapes(*specs: str) -> Callable[[Function], Function]:
+    """``check_shapes.check_shapes``, but a shape that does not fit is a ValueError."""
+
+    def decorate(function: Function) -> Function:
+        checked = _check_shapes.check_shapes(*specs)(function)
+
+        @functools.wraps(checked)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return checked(*args, **kwargs)
+            except _check_shapes.exceptions.ShapeMismatchError as error:
+                raise ValueError(str(error).strip()) from None
+
+        return cast(Function, call)
+
+    return decorate
+
 
 __all__ = ["as_written", "check_shapes", "gpflow", "inherit_check_shapes", "tf", "tfp"]

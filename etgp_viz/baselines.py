@@ -210,8 +210,9 @@ class SVGPClassifier(gpflow.models.SVGP):
     def predict_f_samples(self, Xnew: tf.Tensor, num_samples: int = 1, seed: int = 0) -> tf.Tensor:
         """Joint draws of the C processes at all inputs: ``[S, N, C]``, fixed by the seed."""
         check_count(num_samples, "num_samples")
+        check_count(seed, "seed", minimum=0)
         mean, cov = self.predict_latent(Xnew, full_cov=True)
-        N = mean.shape[0]
+        N = tf.shape(mean)[0]
         root = tf.linalg.cholesky(cov + gpflow.default_jitter() * tf.eye(N, dtype=cov.dtype))
         shape = [self.num_classes, N, num_samples]
         noise = tf.random.stateless_normal(shape, [seed, 0], dtype=cov.dtype)

@@ -97,26 +97,26 @@ def batched_conditional(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Moments of the C marginals q(f_c), all at once.
 
-    With L Lᵀ = Kmm and T = L⁻¹ (whitened) or Kmm⁻¹ (not),
+    With L Lᵀ = Kmm, A = L⁻¹ Kmn and q(v) = N(m, R Rᵀ) on the whitened v = L⁻¹ u,
 
-        mean = Knm Tᵀ m,    cov = Knn − Knm (Kmm⁻¹ − Tᵀ S T) Kmn.
+        mean = Aᵀ m,    cov = Knn − Aᵀ (I − R Rᵀ) A.
 
-    The M × M matrix in brackets is formed explicitly. That leaves one product with Kmn
-    ``[C, M, N]`` where triangular solves against Kmn take two; for M < N it is the cheaper way.
+    L⁻¹ is formed explicitly: a product with it is faster than a triangular solve, and as accurate.
+    (Kmm⁻¹ would not be: its condition number is the square of L's.)
     """
     L_inv = tf.linalg.triangular_solve(
         tf.linalg.cholesky(Kmm), tf.eye(tf.shape(Kmm)[-1], dtype=Kmm.dtype)[None]
     )
-    K_inv = tf.matmul(L_inv, L_inv, transpose_a=True)
-    T = L_inv if white else K_inv
-    alpha = tf.matmul(tf.transpose(q_mu)[:, None, :], T)  # [C, 1, M]
-    root = tf.matmul(tf.linalg.band_part(q_sqrt, -1, 0), T, transpose_a=True)
-    B = K_inv - tf.matmul(root, root, transpose_a=True)
+    m, R = tf.transpose(q_mu)[:, None, :], tf.linalg.band_part(q_sqrt, -1, 0)  # [C, 1, M]
+    if not white:
+        m, R = tf.matmul(m, L_inv, transpose_b=True), tf.matmul(L_inv, R)
+    A = tf.matmul(L_inv, Kmn)
+    shrink = tf.eye(tf.shape(Kmm)[-1], dtype=Kmm.dtype) - tf.matmul(R, R, transpose_b=True)
 
-    mean = tf.transpose(tf.matmul(alpha, Kmn)[:, 0, :])
+    mean = tf.transpose(tf.matmul(m, A)[:, 0, :])
     if full_cov:
-        return mean, Knn - tf.matmul(Kmn, tf.matmul(B, Kmn), transpose_a=True)
-    return mean, tf.transpose(Knn - _quadratic_forms(B, Kmn))
+        return mean, Knn - tf.matmul(A, tf.matmul(shrink, A), transpose_a=True)
+    return mean, tf.transpose(Knn - _quadratic_forms(shrink, A))
 
 
 class BatchedPosterior(gpflow.posteriors.IndependentPosteriorMultiOutput):

@@ -48,12 +48,13 @@ NUM_NODES = 128
 @check_shapes("K: [N, N]", "a_c: [N]", "a_d: [N]", "return: [N, N]")
 def pair_linear(K: np.ndarray, a_c: np.ndarray, a_d: np.ndarray) -> np.ndarray:
     """Cov[f^c, f^d] = a^c (a^d)ᵀ ⊙ K of two linear flows, c = d included."""
-    return a_c[:, None] * a_d[None, :] * K
+    return np.outer(a_c, a_d) * np.asarray(K)
 
 
 @check_shapes("K: [N, N]", "a: [C, N]", "return: [CN, CN]")
 def joint_linear(K: np.ndarray, a: np.ndarray) -> np.ndarray:
     """Covariance of all C processes stacked, block (c, d) being `pair_linear` of a^c and a^d."""
+    a, K = np.asarray(a, dtype=float), np.asarray(K, dtype=float)
     C, N = a.shape
     blocks = a[:, :, None, None] * a[None, None, :, :] * K[None, :, None, :]  # c, n, d, m
     return blocks.reshape(C * N, C * N)
@@ -176,8 +177,8 @@ def empirical(samples_c: np.ndarray, samples_d: np.ndarray) -> tuple[np.ndarray,
     S/(S−1)), its standard error that of this mean, √(Var[p]/S) with Var[p] = E[p²] − E[p]².
     """
     S = check_count(len(samples_c), "samples_c", minimum=2, because="at least two draws")
-    c = samples_c - samples_c.mean(axis=0)
-    d = samples_d - samples_d.mean(axis=0)
+    c, d = (np.asarray(samples, dtype=float) for samples in (samples_c, samples_d))
+    c, d = c - c.mean(axis=0), d - d.mean(axis=0)
     mean_product = c.T @ d / S
     mean_square = (c**2).T @ (d**2) / S
     variance = np.maximum(mean_square - mean_product**2, 0.0)

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from etgp_viz.backend import check_shapes, gpflow, tf
+from etgp_viz.validation import check_count
 
 Residual = Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
 TensorLike = Any  # whatever tf.convert_to_tensor takes
@@ -127,7 +128,7 @@ class Flow(ABC):
         values = _tensor(values)
         positive = [param.positive for param in self.params]
         safe = tf.where(positive, values, tf.ones_like(values))
-        if bool(tf.reduce_any(safe <= 0.0)):
+        if not tf.is_symbolic_tensor(safe) and np.any(safe <= 0.0):
             names = [param.name for param in self.params if param.positive]
             raise ValueError(f"values: {', '.join(names)} of {self} must be positive.")
         # softplus⁻¹(v) = v + log(1 − e^(−v))
@@ -158,10 +159,14 @@ class Flow(ABC):
         return f"{type(self).__name__}()"
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and repr(self) == repr(other)
+        """Flows of one class with equal attributes are one map, and share compiled code."""
+        return self is other or (type(self) is type(other) and vars(self) == vars(other))
 
     def __hash__(self) -> int:
-        return hash(repr(self))
+        try:
+            return hash((type(self), tuple(sorted(vars(self).items()))))
+        except TypeError:  # an attribute such as an array: then no two flows are the same
+            return id(self)
 
 
 class Identity(Flow):
@@ -249,7 +254,7 @@ class TanhSum(Flow):
     """One TANH step, G(f) = f + Σᵢ aᵢ·tanh(bᵢ·(f + cᵢ)) with aᵢ, bᵢ > 0, of any length."""
 
     def __init__(self, elements: int = 4) -> None:
-        self.elements = _positive_count(elements, "elements")
+        self.elements = check_count(elements, "elements")
 
     @property
     def params(self) -> tuple[Param, ...]:
@@ -343,10 +348,10 @@ class Compose(Flow):
     """G = G_K ∘ … ∘ G_1: the first listed flow is applied first. Parameters are concatenated."""
 
     def __init__(self, flows: Sequence[Flow]) -> None:
-        flows = tuple(flows)
-        if not flows or not all(isinstance(flow, Flow) for flow in flows):
-            raise ValueError(f"flows: expected a list of one or more flows, got {flows!r}.")
-        self.flows = flows
+        is_list = isinstance(flows, Sequence) and len(flows) > 0
+        if not is_list or not all(isinstance(flow, Flow) for flow in flows):
+            raise ValueError(f"flows: expected a list of one or more flows, got {flows!r}")
+        self.flows = tuple(flows)
 
     @property
     def params(self) -> tuple[Param, ...]:
@@ -408,7 +413,7 @@ class SAL(Compose):
     """`length` sinh-arcsinh steps, each followed by an affine one (4·length parameters)."""
 
     def __init__(self, length: int = 3) -> None:
-        self.length = _positive_count(length, "length")
+        self.length = check_count(length, "length")
         super().__init__([SinhArcsinh()] * self.length)
 
     def __repr__(self) -> str:
@@ -419,8 +424,8 @@ class Tanh(Compose):
     """`length` sums of `elements` tanh steps (3·elements·length parameters)."""
 
     def __init__(self, elements: int = 4, length: int = 1) -> None:
-        self.elements = _positive_count(elements, "elements")
-        self.length = _positive_count(length, "length")
+        self.elements = check_count(elements, "elements")
+        self.length = check_count(length, "length")
         super().__init__([TanhSum(self.elements)] * self.length)
 
     def __repr__(self) -> str:
@@ -428,13 +433,9 @@ class Tanh(Compose):
 
 
 def _tensor(values: TensorLike) -> tf.Tensor:
+    if tf.is_tensor(values):
+        return tf.cast(values, gpflow.default_float())
     return tf.convert_to_tensor(values, dtype=gpflow.default_float())
-
-
-def _positive_count(value: int, name: str) -> int:
-    if isinstance(value, bool) or int(value) != value or value < 1:
-        raise ValueError(f"{name}: expected a whole number of at least 1, got {value!r}.")
-    return int(value)
 
 
 @tf.custom_gradient

@@ -21,16 +21,27 @@ from etgp_viz.quadrature import (
     gauss_hermite,
     log_expected_softmax,
 )
-from etgp_viz.validation import check_count, check_data, check_inputs, check_same_rows
+from etgp_viz.validation import (
+    check_count,
+    check_data,
+    check_inputs,
+    check_same_rows,
+    check_zeros_and_ones,
+)
 
 __all__ = ["ETGP"]
 
 Data = tuple[tf.Tensor, tf.Tensor]
 
+# Likelihoods whose Y is a label 0..C−1.
+LABELLED = (gpflow.likelihoods.Softmax, gpflow.likelihoods.MultiClass)
+
 # Rows go through the compiled node loop in blocks that stay in the processor's cache, and in as
 # many shares of blocks as there are cores.
 ROWS_PER_BLOCK = 128
 MAX_SHARES = min(os.cpu_count() or 1, 16)
+# Predictions of moments go in chunks of rows with about this many values of the processes.
+CHUNK_SIZE = 10_000_000
 # Rounding may leave a tiny negative variance of f0, whose square root has no finite gradient.
 SMALLEST_VARIANCE = 1e-12
 
@@ -66,20 +77,29 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         num_quadrature: int = 20,
         whiten: bool = True,
     ) -> None:
+        if gpflow.default_float() != np.float64:
+            raise ValueError(
+                "gpflow.default_float(): expected float64, in which ETGP computes, got "
+                f"{np.dtype(gpflow.default_float()).name}"
+            )
         if not isinstance(network, FlowNetwork):
             raise ValueError(f"network: expected a FlowNetwork, got {type(network).__name__}")
         C = network.num_classes
-        likelihood = likelihood or gpflow.likelihoods.Softmax(C)
+        likelihood = gpflow.likelihoods.Softmax(C) if likelihood is None else likelihood
+        if not isinstance(likelihood, gpflow.likelihoods.Likelihood):
+            raise ValueError(f"likelihood: expected a GPflow likelihood, got {likelihood!r}")
         if likelihood.latent_dim not in (None, C):
             raise ValueError(
                 f"likelihood: expected one of {C} processes, as the network has, got one of "
                 f"{likelihood.latent_dim}"
             )
         if not isinstance(inducing_variable, gpflow.inducing_variables.InducingVariables):
-            inducing_variable = check_inputs(
-                inducing_variable, "inducing_variable", network.num_inputs
+            inducing_variable = gpflow.inducing_variables.InducingPoints(
+                check_inputs(inducing_variable, "inducing_variable", network.num_inputs)
             )
-        inducing_variable = gpflow.models.util.inducingpoint_wrapper(inducing_variable)
+        elif isinstance(inducing_variable, gpflow.inducing_variables.InducingPoints):
+            check_inputs(inducing_variable.Z, "inducing_variable", network.num_inputs)
+        _check_kernel(kernel, network.num_inputs)
         M = int(inducing_variable.num_inducing)
         if num_data is not None:
             check_count(num_data, "num_data")
@@ -100,12 +120,18 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         return self.network.num_classes
 
     def check_data(self, data: Data) -> Data:
-        """Check (X, Y) against the model: labels 0..C−1 for softmax, else a target [N, C]."""
-        if self._is_softmax:
+        """Check (X, Y) against the model.
+
+        Y holds labels 0..C−1 [N, 1] for a likelihood of classes, zeros and ones [N, C] for
+        ``Bernoulli``, and any numbers, one column for each process, for other likelihoods.
+        """
+        if isinstance(self.likelihood, LABELLED):
             return check_data(data, self.num_classes, self.network.num_inputs)
         X, Y = check_same_rows(data)
         check_inputs(X, "X", self.network.num_inputs)
-        return X, check_inputs(Y, "Y", self.num_classes)
+        if isinstance(self.likelihood, gpflow.likelihoods.Bernoulli):
+            Y = check_zeros_and_ones(Y, "Y")
+        return X, check_inputs(Y, "Y", self.likelihood.observation_dim or self.num_classes)
 
     # ------------------------------------------------------------------ objective
 
@@ -119,8 +145,8 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         samples : dropout draws over which the expected log-likelihood is averaged, new ones at
             each call; None turns dropout off
         """
-        X, Y = self.check_data(data)
-        expectations = self.variational_expectations(X, Y, samples)
+        X, Y = (tf.convert_to_tensor(part) for part in self.check_data(data))
+        expectations = self.variational_expectations(X, Y, _draws(samples))
         scale = 1.0 if self.num_data is None else self.num_data / tf.shape(X)[0]
         total = tf.cast(scale, expectations.dtype) * tf.reduce_sum(expectations)
         return total - self.prior_kl() - self.network.prior_penalty()
@@ -142,8 +168,12 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         if self._is_softmax:
             total = self._over_draws(expected_log_softmax, tf.add, X, [Y[:, 0]], samples, None)
             return total / (samples or 1)
-        log_p = self._log_likelihood_at_nodes(X, Y, samples, None)
-        return tf.reduce_mean(tf.linalg.matvec(log_p, self._weights), axis=0)
+
+        def expected(F: tf.Tensor, X: tf.Tensor, Y: tf.Tensor) -> tuple[tf.Tensor]:
+            log_p = self._log_likelihood(F, X, Y)
+            return (tf.reduce_mean(tf.linalg.matvec(log_p, self._weights), axis=0),)
+
+        return self._at_nodes(expected, [X, Y], samples, None)[0]
 
     # ------------------------------------------------------------------ predictions
 
@@ -185,13 +215,16 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
                 "predict_f_samples draws jointly over inputs"
             )
         X = tf.convert_to_tensor(check_inputs(X, "X", self.network.num_inputs))
-        F = self._values_at_nodes(X, _draws(samples), seed)
-        mean = self._average(F)
-        centred = F - mean[:, None]
-        if not full_output_cov:
-            return mean, self._average(centred**2)
-        weighted = centred * self._weights[:, None] / F.shape[0]
-        return mean, tf.einsum("snqc,snqd->ncd", weighted, centred)
+
+        def moments(F: tf.Tensor, _: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            mean = self._average(F)
+            centred = F - mean[:, None]
+            if not full_output_cov:
+                return mean, self._average(centred**2)
+            weighted = centred * self._weights[:, None] / F.shape[0]
+            return mean, tf.einsum("snqc,snqd->ncd", weighted, centred)
+
+        return self._at_nodes(moments, [X], _draws(samples), _seed(seed))
 
     def predict_y(
         self, X: tf.Tensor, samples: int | None = None, seed: int = 0
@@ -207,14 +240,21 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         """
         X = tf.convert_to_tensor(check_inputs(X, "X", self.network.num_inputs))
         if self._is_softmax:
-            p = self._class_probabilities(_padded(X), _draws(samples), seed)[: tf.shape(X)[0]]
+            seed = _seed(seed)
+            p = self._class_probabilities(_padded(X), _draws(samples), seed, self._frozen)[
+                : tf.shape(X)[0]
+            ]
             return p, p * (1.0 - p)
-        F = self._values_at_nodes(X, samples, seed)
-        mean_given_f = self.likelihood.conditional_mean(X[:, None], F)
-        variance_given_f = self.likelihood.conditional_variance(X[:, None], F)
-        mean = self._average(mean_given_f)
-        # Law of total variance.
-        return mean, self._average(variance_given_f + (mean_given_f - mean[:, None]) ** 2)
+
+        def moments(F: tf.Tensor, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            flat = _flat(X[:, None], F), _flat(F, F)
+            mean_given_f = tf.reshape(self.likelihood.conditional_mean(*flat), tf.shape(F))
+            variance_given_f = tf.reshape(self.likelihood.conditional_variance(*flat), tf.shape(F))
+            mean = self._average(mean_given_f)
+            # Law of total variance.
+            return mean, self._average(variance_given_f + (mean_given_f - mean[:, None]) ** 2)
+
+        return self._at_nodes(moments, [X], _draws(samples), _seed(seed))
 
     def predict_log_density(
         self, data: Data, samples: int | None = None, seed: int = 0
@@ -224,9 +264,15 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         S = _draws(samples)
         if self._is_softmax:
             padded = _padded(X), _padded(Y)[:, 0]
-            return self._label_log_probability(*padded, S, seed)[: tf.shape(X)[0]]
-        log_p = self._log_likelihood_at_nodes(X, Y, S, seed) + tf.math.log(self._weights)
-        return tf.reduce_logsumexp(log_p, axis=[0, 2]) - np.log(S or 1)
+            return self._label_log_probability(*padded, S, _seed(seed), self._frozen)[
+                : tf.shape(X)[0]
+            ]
+
+        def log_density(F: tf.Tensor, X: tf.Tensor, Y: tf.Tensor) -> tuple[tf.Tensor]:
+            log_p = self._log_likelihood(F, X, Y) + tf.math.log(self._weights)
+            return (tf.reduce_logsumexp(log_p, axis=[0, 2]) - np.log(S or 1),)
+
+        return self._at_nodes(log_density, [X, Y], S, _seed(seed))[0]
 
     def predict_f_samples(
         self, X: tf.Tensor, num_samples: int = 1, seed: int = 0, dropout: bool = False
@@ -243,10 +289,12 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         point estimate.
         """
         S = check_count(num_samples, "num_samples")
-        check_count(seed, "seed", minimum=0)
+        seed = _seed(seed)
         mean, covariance = self.predict_latent(X, full_cov=True)
         jitter = gpflow.default_jitter() * tf.eye(tf.shape(mean)[0], dtype=mean.dtype)
-        noise = tf.random.stateless_normal([tf.shape(mean)[0], S], [seed, 0], dtype=mean.dtype)
+        noise = tf.random.stateless_normal(
+            [tf.shape(mean)[0], S], tf.stack([seed, 0]), dtype=mean.dtype
+        )
         f0 = tf.transpose(mean + tf.linalg.cholesky(covariance[0] + jitter) @ noise)
         params = self.network(X, S, seed) if dropout else self.network(X)
         return f0, self.network.flow.forward(f0[:, :, None], params)
@@ -266,14 +314,28 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         mean, variance = self.predict_latent(X)
         return mean[:, 0], tf.sqrt(tf.maximum(variance[:, 0], SMALLEST_VARIANCE))
 
+    @property
+    def _frozen(self) -> tuple:
+        """What a traced graph holds fixed: after one of these changes, it is traced anew."""
+        parts = (self.kernel, self.network, self.inducing_variable, self.mean_function)
+        settings = (self.num_quadrature, self.whiten, self.network.dropout)
+        return (gpflow.default_jitter(), *settings, *map(id, parts))
+
     @tf.function(autograph=False)
-    def _class_probabilities(self, X: tf.Tensor, samples: int | None, seed: int) -> tf.Tensor:
+    def _class_probabilities(
+        self, X: tf.Tensor, samples: int | None, seed: tf.Tensor, frozen: tuple
+    ) -> tf.Tensor:
         total = self._over_draws(expected_softmax, tf.add, X, [], samples, seed)
         return tf.transpose(total) / (samples or 1)
 
     @tf.function(autograph=False)
     def _label_log_probability(
-        self, X: tf.Tensor, labels: tf.Tensor, samples: int | None, seed: int
+        self,
+        X: tf.Tensor,
+        labels: tf.Tensor,
+        samples: int | None,
+        seed: tf.Tensor,
+        frozen: tuple,
     ) -> tf.Tensor:
         add = tfp.math.log_add_exp
         total = self._over_draws(log_expected_softmax, add, X, [labels], samples, seed)
@@ -311,21 +373,41 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
 
         return _in_row_blocks(at_rows, [features, mean, deviation, *targets], [1, 0, 0, 0])
 
-    def _values_at_nodes(self, X: tf.Tensor, samples: int | None, seed: int | None) -> tf.Tensor:
-        """The C processes at the quadrature nodes of each row, for each draw: [S, N, Q, C]."""
+    def _at_nodes(
+        self,
+        reduce: Callable[..., tuple[tf.Tensor, ...]],
+        tensors: Sequence[tf.Tensor],
+        samples: int | None,
+        seed: int | tf.Tensor | None,
+    ) -> tuple[tf.Tensor, ...]:
+        """Apply ``reduce(F, *tensors)`` to the C processes at quadrature nodes, F [S, N, Q, C].
+
+        `tensors` begin with X. Rows go in chunks, which bounds the memory; each result has a row
+        for each row of X.
+        """
+        X = tensors[0]
         mean, deviation = self._latent_moments(X)
         f0 = mean[:, None] + deviation[:, None] * gauss_hermite(self.num_quadrature)[0]
-        params = self.network(X, samples, seed)
+        features = self.network.features(X, samples, seed)
         if samples is None:
-            params = params[None]
-        return self.network.flow.forward(f0[:, :, None], params[:, :, None])
+            features = features[None]
 
-    def _log_likelihood_at_nodes(
-        self, X: tf.Tensor, Y: tf.Tensor, samples: int | None, seed: int | None
-    ) -> tf.Tensor:
+        def of(rows: slice) -> tuple[tf.Tensor, ...]:
+            params = self.network.params_of(features[:, rows])  # [S, N, C, P]
+            F = self.network.flow.forward(f0[rows, :, None], params[:, :, None])
+            return reduce(F, *(tensor[rows] for tensor in tensors))
+
+        per_row = (samples or 1) * self.num_quadrature * self.num_classes
+        chunk = max(1, CHUNK_SIZE // per_row)
+        if X.shape[0] is None or X.shape[0] <= chunk:
+            return of(slice(None))
+        parts = [of(slice(i, i + chunk)) for i in range(0, X.shape[0], chunk)]
+        return tuple(tf.concat(part, axis=0) for part in zip(*parts, strict=True))
+
+    def _log_likelihood(self, F: tf.Tensor, X: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
         """log p(y_n | f^1, …, f^C) at the nodes, [S, N, Q], for any GPflow likelihood."""
-        F = self._values_at_nodes(X, samples, seed)
-        return self.likelihood.log_prob(X[:, None], F, Y[:, None])
+        flat = (_flat(tensor, F) for tensor in (X[:, None], F, Y[:, None]))
+        return tf.reshape(self.likelihood.log_prob(*flat), tf.shape(F)[:-1])
 
     def _average(self, at_nodes: tf.Tensor) -> tf.Tensor:
         """Mean over draws and nodes: [S, N, Q, C] → [N, C]."""
@@ -334,6 +416,30 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
 
 def _draws(samples: int | None) -> int | None:
     return None if samples is None else check_count(samples, "samples")
+
+
+def _seed(seed: int) -> tf.Tensor:
+    """As a tensor: a new seed then needs no new graph."""
+    return tf.constant(check_count(seed, "seed", minimum=0), tf.int32)
+
+
+def _check_kernel(kernel: Any, num_inputs: int) -> None:
+    """Refuse what is not a single-output kernel of D inputs, before anything is built on it."""
+    expected = f"kernel: expected a GPflow kernel with one output, of {num_inputs} inputs"
+    if not isinstance(kernel, gpflow.kernels.Kernel):
+        raise ValueError(f"{expected}, got {kernel!r}")
+    if isinstance(kernel, gpflow.kernels.MultioutputKernel):
+        raise ValueError(f"{expected}, got a {type(kernel).__name__} with several outputs")
+    try:
+        kernel(tf.zeros([1, num_inputs], gpflow.default_float()))
+    except (ValueError, tf.errors.InvalidArgumentError) as error:
+        raise ValueError(f"{expected}, got a {type(kernel).__name__} that refuses them") from error
+
+
+def _flat(tensor: tf.Tensor, F: tf.Tensor) -> tf.Tensor:
+    """One row for each draw, input and node of F [S, N, Q, C]: not every likelihood broadcasts."""
+    shape = tf.concat([tf.shape(F)[:-1], tf.shape(tensor)[-1:]], axis=0)
+    return tf.reshape(tf.broadcast_to(tensor, shape), [-1, tensor.shape[-1]])
 
 
 def _padded(rows: tf.Tensor) -> tf.Tensor:
@@ -345,7 +451,15 @@ def _padded(rows: tf.Tensor) -> tf.Tensor:
     if num_rows is None:
         return rows
     size = -(-num_rows // 1024) * 1024 if num_rows > 1024 else 1 << (num_rows - 1).bit_length()
-    return tf.gather(rows, np.minimum(np.arange(size), num_rows - 1))
+    return _extended(rows, size - num_rows, axis=0)
+
+
+def _extended(tensor: tf.Tensor, extra: int, axis: int) -> tf.Tensor:
+    """Repeat the last row `extra` times more."""
+    if extra == 0:
+        return tensor
+    last = tf.gather(tensor, [tensor.shape[axis] - 1], axis=axis)
+    return tf.concat([tensor, tf.repeat(last, extra, axis=axis)], axis=axis)
 
 
 def _in_row_blocks(
@@ -359,17 +473,17 @@ def _in_row_blocks(
     """
     num_rows = tensors[0].shape[axes[0]]
     if num_rows is None:  # a graph for any number of rows: one block
-        shares, blocks, per_block, rows = 1, 1, -1, tf.range(tf.shape(tensors[0])[axes[0]])
+        shares, blocks, per_block, extra = 1, 1, -1, 0
     else:
         shares = min(MAX_SHARES, -(-num_rows // ROWS_PER_BLOCK))
         blocks = -(-num_rows // (shares * ROWS_PER_BLOCK))
         per_block = -(-num_rows // (shares * blocks))
-        rows = np.minimum(np.arange(shares * blocks * per_block), num_rows - 1)
+        extra = shares * blocks * per_block - num_rows
 
     def split(tensor: tf.Tensor, axis: int) -> list[tf.Tensor]:
-        padded = tf.gather(tensor, rows, axis=axis)
         shape = [*tensor.shape[:axis], shares, blocks, per_block, *tensor.shape[axis + 1 :]]
-        return tf.unstack(tf.reshape(padded, shape), num=shares, axis=axis)
+        shared = tf.reshape(_extended(tensor, extra, axis), shape)
+        return tf.unstack(shared, num=shares, axis=axis)
 
     split_tensors = [split(tensor, axis) for tensor, axis in zip(tensors, axes, strict=False)]
     results = [function(*share) for share in zip(*split_tensors, strict=True)]

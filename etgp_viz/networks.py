@@ -7,7 +7,8 @@ masks is a draw of the weights from q(W) (Monte Carlo dropout). A data row has o
 in every draw, whatever number of quadrature nodes that row is evaluated at.
 """
 
-from collections.abc import Callable, Sequence
+import numbers
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -69,10 +70,10 @@ class FlowNetwork(gpflow.base.Module):
         self.num_classes = check_count(num_classes, "num_classes", minimum=2)
         if not isinstance(flow, Flow):
             raise ValueError(
-                f"flow: expected a flow such as flows.Linear(), got {type(flow).__name__}."
+                f"flow: expected a flow such as flows.Linear(), got {type(flow).__name__}"
             )
         if flow.num_params == 0:
-            raise ValueError(f"flow: {flow} has no parameters that a network could put out.")
+            raise ValueError(f"flow: {flow} has no parameters that a network could put out")
         self.flow = flow
         self.dropout = check_fraction(dropout, "dropout")
         self.weight_decay = check_nonnegative(weight_decay, "weight_decay")
@@ -92,13 +93,12 @@ class FlowNetwork(gpflow.base.Module):
         start = flow.identity_params() if start is None else np.asarray(start, dtype=float)
         if start.shape != (flow.num_params,) or not np.all(np.isfinite(start)):
             raise ValueError(
-                f"start: expected {flow.num_params} finite raw parameters of {flow}, got {start}."
+                f"start: expected {flow.num_params} finite raw parameters of {flow}, got {start}"
             )
         bias = np.repeat(start, self.num_classes)
         self.output = Dense(np.zeros((widths[-1], bias.size)), bias)
         self.generator = tf.random.Generator.from_seed(seed, alg="philox")
 
-    @check_shapes("X: [N, D]")
     def __call__(
         self, X: tf.Tensor, samples: int | None = None, seed: int | None = None
     ) -> tf.Tensor:
@@ -117,7 +117,13 @@ class FlowNetwork(gpflow.base.Module):
         X = check_inputs(X, "X", self.num_inputs)
         if samples is not None:
             check_count(samples, "samples")
-        stacked = self.output(self.features(X, samples, seed))  # [..., N, P·C]
+        if seed is not None and not tf.is_tensor(seed):
+            check_count(seed, "seed", minimum=0)
+        return self.params_of(self.features(X, samples, seed))
+
+    def params_of(self, features: tf.Tensor) -> tf.Tensor:
+        """Raw flow parameters from the last shared layer: [..., N, H] → [..., N, C, P]."""
+        stacked = self.output(features)  # [..., N, P·C]
         shape = [self.flow.num_params, self.num_classes]
         return tf.linalg.matrix_transpose(
             tf.reshape(stacked, tf.concat([tf.shape(stacked)[:-1], shape], axis=0))
@@ -207,7 +213,7 @@ class FlowNetwork(gpflow.base.Module):
             uniform = (
                 self.generator.uniform(shape)
                 if seed is None
-                else tf.random.stateless_uniform(shape, [seed, layer])
+                else tf.random.stateless_uniform(shape, tf.stack([seed, layer]))
             )
             mask = tf.transpose(uniform < kept, [1, 0, 2])
             # Scaled by 1/kept, so that the mean over masks is the activation itself.
@@ -217,7 +223,10 @@ class FlowNetwork(gpflow.base.Module):
 
 
 def _widths(widths: Sequence[int], name: str) -> list[int]:
-    widths = [widths] if isinstance(widths, int) else list(widths)
+    if isinstance(widths, numbers.Integral):
+        widths = (int(widths),)
+    if not isinstance(widths, Iterable):
+        raise ValueError(f"{name}: expected widths such as (50,), got {widths!r}")
     return [check_count(width, name) for width in widths]
 
 

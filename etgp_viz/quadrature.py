@@ -46,16 +46,16 @@ def expected_log_softmax(
     labels : y in 0..C−1, [B, N]
     num_quadrature : Q
     """
-    compiled = _value_and_gradients(flow, num_quadrature)
+    value_and_gradients = _value_and_gradients(flow, num_quadrature)
 
     @tf.custom_gradient
-    def expectation(mean: tf.Tensor, deviation: tf.Tensor, *values: tf.Tensor) -> tuple:
+    def expectation(*inputs: tf.Tensor) -> tuple:
         # The loop brings its own gradients: no tape need look inside.
-        inputs = [tf.stop_gradient(tensor) for tensor in (mean, deviation, *values)]
-        value, *gradients = compiled(*inputs[:2], inputs[2:], labels)
+        mean, deviation, *values = map(tf.stop_gradient, inputs)
+        value, *gradients = value_and_gradients(mean, deviation, values, labels)
 
         def pull_back(upstream: tf.Tensor) -> list[tf.Tensor]:
-            by_mean, by_deviation, *by_values = gradients
+            by_mean, by_deviation, *by_values = _only_once(gradients, inputs)
             per_class = upstream[:, None, :]
             return [
                 upstream * by_mean,
@@ -65,7 +65,7 @@ def expected_log_softmax(
 
         return value, pull_back
 
-    return expectation(mean, deviation, *values)
+    return expectation(*map(tf.convert_to_tensor, (mean, deviation, *values)))
 
 
 def expected_softmax(
@@ -76,7 +76,17 @@ def expected_softmax(
     num_quadrature: int,
 ) -> tf.Tensor:
     """E[softmax(G(f; θ_1), …, G(f; θ_C))], class probabilities [B, C, N]; arguments as above."""
-    return _probabilities(flow, num_quadrature)(mean, deviation, list(values))[0]
+    probabilities = _probabilities(flow, num_quadrature)
+    gradients = _gradients_of_nodes(flow, num_quadrature, _softmax_node)
+
+    @tf.custom_gradient
+    def expectation(*inputs: tf.Tensor) -> tuple:
+        mean, deviation, *values = map(tf.stop_gradient, inputs)
+        return probabilities(mean, deviation, values)[0], lambda upstream: _only_once(
+            gradients(mean, deviation, values, upstream), inputs
+        )
+
+    return expectation(*map(tf.convert_to_tensor, (mean, deviation, *values)))
 
 
 def log_expected_softmax(
@@ -88,7 +98,18 @@ def log_expected_softmax(
     num_quadrature: int,
 ) -> tf.Tensor:
     """log E[softmax(…)_y] for each row, [B, N], without underflow; arguments as above."""
-    return _log_probability(flow, num_quadrature)(mean, deviation, list(values), labels)[0]
+    log_probability = _log_probability(flow, num_quadrature)
+    gradients = _gradients_of_nodes(flow, num_quadrature, _label_node)
+
+    @tf.custom_gradient
+    def expectation(*inputs: tf.Tensor) -> tuple:
+        mean, deviation, *values = map(tf.stop_gradient, inputs)
+        (total,) = log_probability(mean, deviation, values, labels)
+        return total, lambda upstream: _only_once(
+            gradients(mean, deviation, values, labels, total, upstream), inputs
+        )
+
+    return expectation(*map(tf.convert_to_tensor, (mean, deviation, *values)))
 
 
 @lru_cache(maxsize=32)
@@ -172,6 +193,57 @@ def _log_probability(flow: Flow, num_quadrature: int) -> Callable:
         return [tf.reduce_logsumexp(terms, axis=0)]
 
     return _compiled_over_blocks(log_probability)
+
+
+def _softmax_node(g: tf.Tensor, upstream: tf.Tensor) -> tf.Tensor:
+    """What a node adds to Σ_c upstream_c E[softmax_c], but for its weight."""
+    return tf.reduce_sum(upstream * tf.nn.softmax(g, axis=0), axis=0)
+
+
+def _label_node(
+    g: tf.Tensor, labels: tf.Tensor, total: tf.Tensor, upstream: tf.Tensor
+) -> tf.Tensor:
+    """The same for log E[softmax_y]: d log E[p] = E[dp]/E[p]."""
+    one_hot = tf.one_hot(labels, g.shape[0], axis=0, dtype=g.dtype)
+    log_p = tf.reduce_sum(one_hot * g, axis=0) - _log_sum_exp(g)
+    return upstream * tf.exp(log_p - total)
+
+
+@lru_cache(maxsize=32)
+def _gradients_of_nodes(flow: Flow, num_quadrature: int, node: Callable) -> Callable:
+    """Gradients by µ, σ and each parameter of Σ_q w_q node(g_q, …), node by node."""
+    nodes, weights = gauss_hermite(num_quadrature)
+
+    def gradients(
+        mean: tf.Tensor, deviation: tf.Tensor, values: list[tf.Tensor], *rest: tf.Tensor
+    ) -> list[tf.Tensor]:
+        def add_node(q: tf.Tensor, *totals: tf.Tensor) -> tuple:
+            z, w = tf.gather(nodes, q), tf.gather(weights, q)
+            f = mean + z * deviation
+            with tf.GradientTape() as tape:
+                tape.watch([f, *values])
+                term = w * node(flow._forward(f, values), *rest)
+            by_f, *by_values = tape.gradient(term, [f, *values])
+            parts = [by_f, z * by_f, *by_values]
+            return q + 1, *(total + part for total, part in zip(totals, parts, strict=True))
+
+        start = [tf.zeros_like(tensor) for tensor in (mean, deviation, *values)]
+        return list(tf.while_loop(lambda q, *_: q < num_quadrature, add_node, (0, *start))[1:])
+
+    return _compiled_over_blocks(gradients, float_outputs=2 + flow.num_params)
+
+
+def _only_once(gradients: Sequence[tf.Tensor], inputs: Sequence[tf.Tensor]) -> Sequence[tf.Tensor]:
+    """Gradients by `inputs` that refuse to be differentiated again, since nobody computed that."""
+
+    @tf.custom_gradient
+    def known(*_: tf.Tensor) -> tuple:
+        def refuse(*_: tf.Tensor) -> None:
+            raise LookupError("second derivatives of a compiled expectation are not available")
+
+        return tuple(gradients), refuse
+
+    return known(*inputs)
 
 
 def _compiled_over_blocks(

@@ -29,6 +29,7 @@ __all__ = [
     "check_nonnegative",
     "check_positive",
     "check_same_rows",
+    "check_zeros_and_ones",
 ]
 
 
@@ -144,6 +145,19 @@ def check_same_rows(data: Any) -> tuple[Any, Any]:
             _fail("Y", expected, f"shape {_show(target)}")
     _check_finite(Y, "Y", expected)
     return X, Y
+
+
+def check_zeros_and_ones(Y: Any, name: str = "Y") -> Any:
+    """Check a target of zeros and ones (or booleans) and return it as floats."""
+    expected = f"zeros and ones, {_float_name()}"
+    Y = _as_array(Y, name, expected)
+    if _kind(Y) == "b":
+        Y = tf.cast(Y, tf.int64) if tf.is_tensor(Y) else Y.astype(np.int64)
+    values = _values(Y)
+    if values is not None and not np.isin(values, (0, 1)).all():
+        row = int(np.argwhere(~np.isin(values, (0, 1)))[0][0])
+        _fail(name, expected, f"another number in row {row}")
+    return Y
 
 
 def check_count(

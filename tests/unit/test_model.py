@@ -1,5 +1,7 @@
 """ETGP against GPflow's own models where one is equivalent, Monte Carlo, and its own invariants."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -383,6 +385,115 @@ def test_priors_enter_the_training_loss() -> None:
     assert float(model.training_loss((X, Y)) + model.elbo((X, Y))) == pytest.approx(-log_prior)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: setattr(m, "kernel", gpflow.kernels.Matern12(lengthscales=0.1)),
+        lambda m: setattr(m, "num_quadrature", 1),
+        lambda m: setattr(m.network, "dropout", 0.0),
+        lambda m: gpflow.config.set_default_jitter(0.1),
+    ],
+    ids=["kernel", "num_quadrature", "dropout", "jitter"],
+)
+def test_predictions_follow_what_is_changed_after_the_first(change: Callable) -> None:
+    model = make(dropout=0.5)
+    before = model.predict_y(X, samples=3)[0].numpy()
+    with gpflow.config.as_context():
+        change(model)
+        after = model.predict_y(X, samples=3)[0].numpy()
+        fresh = gpflow.utilities.deepcopy(model).predict_y(X, samples=3)[0].numpy()
+    assert np.max(np.abs(after - before)) > 1e-6
+    np.testing.assert_allclose(after, fresh, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_predictions_have_gradients() -> None:
+    """By finite differences along one direction of the inputs."""
+    model = make(flows.Tanh(elements=2))
+    x, direction = tf.constant(X[:5]), RNG.normal(size=(5, D))
+    weights, step = RNG.normal(size=(5, C)), 1e-5
+
+    def probabilities(x: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_sum(weights * model.predict_y(x)[0])
+
+    def log_density(x: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_sum(weights[:, 0] * model.predict_log_density((x, Y[:5])))
+
+    for function in (probabilities, log_density):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            value = function(x)
+        slope = np.sum(tape.gradient(value, x) * direction)
+        numeric = function(x + step * direction) - function(x - step * direction)
+        assert slope == pytest.approx(float(numeric) / (2 * step), rel=1e-5)
+
+
+def test_second_derivatives_are_refused_rather_than_wrong() -> None:
+    model = make()
+    q_mu = model.q_mu.unconstrained_variable
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as inner:
+            elbo = model.elbo((X, Y))
+        gradient = inner.gradient(elbo, q_mu)
+    with pytest.raises(LookupError, match="second derivatives"):
+        outer.gradient(gradient, q_mu)
+
+
+def test_ill_conditioned_inducing_points() -> None:
+    """Many inducing points close together, a large variance: no variance falls below zero."""
+    inputs = np.linspace(-3.0, 3.0, 300)[:, None]
+    kernel = gpflow.kernels.SquaredExponential(variance=100.0, lengthscales=2.0)
+    network = FlowNetwork(1, 2, flows.Linear())
+    points = np.linspace(-3.0, 3.0, 100)[:, None]
+    model = ETGP(kernel, network, points)
+    svgp = gpflow.models.SVGP(kernel, gpflow.likelihoods.Gaussian(), points)
+    for each in (model, svgp):
+        each.q_sqrt.assign(1e-5 * np.eye(100)[None])
+    mean, variance = model.predict_latent(inputs)
+    np.testing.assert_allclose(variance, svgp.predict_f(inputs)[1], atol=1e-9)
+    assert np.all(variance > 0.0)
+    assert np.all(np.isfinite(mean))
+    assert np.all(np.isfinite(model.predict_f_samples(inputs, 2)))
+
+
+def test_chunks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = make(flows.Tanh(elements=2), dropout=0.5)
+    whole = model.predict_f(X, full_output_cov=True, samples=2)
+    monkeypatch.setattr("etgp_viz.model.CHUNK_SIZE", 7 * 2 * 20 * C)
+    for own, reference in zip(
+        model.predict_f(X, full_output_cov=True, samples=2), whole, strict=True
+    ):
+        np.testing.assert_allclose(own, reference, atol=1e-12)
+
+
+def test_single_precision_is_refused() -> None:
+    model = make()
+    with gpflow.config.as_context(gpflow.config.Config(float=np.float32)):
+        with pytest.raises(ValueError, match="expected float64"):
+            ETGP(model.kernel, model.network, Z)
+
+
+def test_another_likelihood_of_classes() -> None:
+    """GPflow's RobustMax: the probability that a process is the largest, nearly."""
+    model = constant_linear(A, B, likelihood=gpflow.likelihoods.MultiClass(C))
+    assert np.isfinite(model.elbo((X, Y)))
+    np.testing.assert_allclose(np.sum(model.predict_y(X)[0], axis=1), 1.0, atol=1e-9)
+
+
+def test_quadrature_error_at_the_default_number_of_nodes() -> None:
+    """Q = 20 against Q = 150 for latents of standard deviation about 1: what to expect of it."""
+    for flow, bound in ((flows.Linear(), 1e-5), (flows.SAL(length=1), 2e-3), (flows.Tanh(), 2e-2)):
+        coarse = make(flow)
+        coarse.q_sqrt.assign(np.eye(M)[None])
+        fine = gpflow.utilities.deepcopy(coarse)
+        fine.num_quadrature = 150
+        few, many = (
+            m.variational_expectations(tf.constant(X), tf.constant(Y)) for m in (coarse, fine)
+        )
+        assert np.max(np.abs(few - many)) < bound
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [
@@ -390,6 +501,29 @@ def test_priors_enter_the_training_loss() -> None:
         (lambda: make(likelihood=gpflow.likelihoods.Softmax(7)), "likelihood: .*3.* got .*7"),
         (lambda: make(num_data=M - 1), "inducing_variable: .*num_data.*got 6"),
         (lambda: make(num_quadrature=0), "num_quadrature"),
+        (lambda: make(likelihood="softmax"), "likelihood: expected a GPflow"),
+        (lambda: ETGP("rbf", make().network, Z), "kernel: expected a GPflow kernel"),
+        (lambda: ETGP(gpflow.kernels.RBF(lengthscales=[1.0] * 5), make().network, Z), "kernel"),
+        (
+            lambda: ETGP(
+                gpflow.kernels.SharedIndependent(gpflow.kernels.RBF(), 2), make().network, Z
+            ),
+            "kernel: .*several outputs",
+        ),
+        (
+            lambda: ETGP(
+                gpflow.kernels.RBF(),
+                make().network,
+                gpflow.inducing_variables.InducingPoints(Z[:, :1]),
+            ),
+            "inducing_variable",
+        ),
+        (lambda: make().elbo((X, Y), samples=0), "samples"),
+        (lambda: make().predict_y(X, seed=1.5), "seed"),
+        (
+            lambda: make(likelihood=gpflow.likelihoods.Bernoulli()).elbo((X, np.full((N, C), 7.0))),
+            "Y: expected zeros and ones.*row 0",
+        ),
         (lambda: ETGP(gpflow.kernels.RBF(), make().network, Z[:, :1]), "inducing_variable"),
         (lambda: make().elbo((X[:, :1], Y)), "X: expected"),
         (lambda: make().elbo((X, Y + 1)), "Y: expected .*0..2.*got 3"),
@@ -400,7 +534,7 @@ def test_priors_enter_the_training_loss() -> None:
         (lambda: make().predict_f(X, full_cov=True), "full_cov"),
         (lambda: make().predict_f_samples(X, 0), "num_samples"),
         (
-            lambda: make(likelihood=gpflow.likelihoods.Bernoulli()).elbo((X, Y)),
+            lambda: make(likelihood=gpflow.likelihoods.Bernoulli()).elbo((X, Y % 2)),
             r"Y: expected a \[N, 3\]",
         ),
     ],

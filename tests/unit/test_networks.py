@@ -149,6 +149,7 @@ def test_prior_penalty_is_the_log_prior_of_the_weights() -> None:
         ({"flow": "linear"}, "flow: expected a flow"),
         ({"flow": flows.Exp()}, "flow: .*no parameters"),
         ({"hidden": (0,)}, "hidden"),
+        ({"hidden": None}, "hidden"),
         ({"dropout": 1.0}, "dropout"),
         ({"weight_decay": -1.0}, "weight_decay"),
         ({"projection": (2.5,)}, "projection"),
