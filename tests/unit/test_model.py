@@ -469,9 +469,9 @@ def test_chunks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_single_precision_is_refused() -> None:
     model = make()
-    with gpflow.config.as_context(gpflow.config.Config(float=np.float32)):
-        with pytest.raises(ValueError, match="expected float64"):
-            ETGP(model.kernel, model.network, Z)
+    single = gpflow.config.as_context(gpflow.config.Config(float=np.float32))
+    with single, pytest.raises(ValueError, match="expected float64"):
+        ETGP(model.kernel, model.network, Z)
 
 
 def test_another_likelihood_of_classes() -> None:
