@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-import etgp_viz.batched  # noqa: F401  (teaches GPflow the batched kernels)
 from etgp_viz.backend import as_written, gpflow, tf
+from etgp_viz.batched import standard_deviation  # and teaches GPflow the batched kernels
 from etgp_viz.networks import FlowNetwork
 from etgp_viz.quadrature import gauss_hermite
 from etgp_viz.validation import check_count, check_data, check_inputs
@@ -27,8 +27,6 @@ __all__ = ["TGP", "MixedSVGP", "SVGPClassifier"]
 
 Data = tuple[tf.Tensor, tf.Tensor]
 
-# Rounding can leave a variance a little below zero; its square root must have a finite gradient.
-SMALLEST_VARIANCE = 1e-12
 # Predictions are computed in blocks of rows whose largest temporary has about this many numbers.
 BLOCK_SIZE = 10_000_000
 # Nodes for the moments of a warped process, ETGP's number for its objective.
@@ -348,7 +346,7 @@ class TGP(SVGPClassifier):
 
 def _draw(mean: tf.Tensor, variance: tf.Tensor, noise: tf.Tensor) -> tf.Tensor:
     """Reparameterised values mean + √variance · ε, ``[N, C]`` and ``[S, N | 1, C | 1]``."""
-    return mean + tf.sqrt(tf.maximum(variance, SMALLEST_VARIANCE)) * noise
+    return mean + standard_deviation(variance) * noise
 
 
 def _in_blocks(function: Callable[..., tf.Tensor], rows: int, *arrays: tf.Tensor) -> tf.Tensor:

@@ -11,7 +11,10 @@ import numpy as np
 from etgp_viz.backend import check_shapes, gpflow, inherit_check_shapes, tf
 from etgp_viz.kernels import Broadcast, Stacked
 
-__all__ = ["StackedInducingPoints", "batched_conditional"]
+__all__ = ["StackedInducingPoints", "batched_conditional", "standard_deviation"]
+
+# Rounding can leave a variance a little below zero; its square root must have a finite gradient.
+SMALLEST_VARIANCE = 1e-12
 
 
 class StackedInducingPoints(gpflow.inducing_variables.InducingVariables):
@@ -37,6 +40,11 @@ class StackedInducingPoints(gpflow.inducing_variables.InducingVariables):
         """``[M, D, C]``, in GPflow's order."""
         C, M, D = self.Z.shape
         return M, D, C
+
+
+def standard_deviation(variance: tf.Tensor) -> tf.Tensor:
+    """√variance, of at least `SMALLEST_VARIANCE`."""
+    return tf.sqrt(tf.maximum(variance, SMALLEST_VARIANCE))
 
 
 @gpflow.covariances.Kuu.register(StackedInducingPoints, Stacked)

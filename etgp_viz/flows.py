@@ -9,22 +9,18 @@ Every flow is strictly monotone in ``f`` for every raw parameter; only `Linear` 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.optimize import least_squares
 
+from etgp_viz import elementwise
 from etgp_viz.backend import check_shapes, gpflow, tf
 from etgp_viz.validation import check_count
 
-Residual = Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
 TensorLike = Any  # whatever tf.convert_to_tensor takes
-
-# Beyond this argument sinh and exp go on along their tangent: values and gradients stay finite in
-# float64 even through several steps, and the map stays continuously differentiable and monotone.
-TANGENT_FROM = 50.0
 
 # softplus(-16) ≈ 1e-7, zero to the eye: the raw value of an amplitude that vanishes.
 RAW_ALMOST_ZERO = -16.0
@@ -237,17 +233,19 @@ class SinhArcsinh(Flow):
 
     def _forward(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
         a, b, d, e = values
-        return d * _sinh(b * _asinh(f) - a) + e
+        return d * elementwise.sinh(b * elementwise.asinh(f) - a) + e
 
     def _inverse(self, g: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
         a, b, d, e = values
-        return tf.sinh((_asinh_of_sinh((g - e) / d) + a) / b)
+        return tf.sinh((elementwise.asinh_of_sinh((g - e) / d) + a) / b)
 
     def _log_derivative(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
         a, b, d, _ = values
-        u = _clip(b * _asinh(f) - a)
+        u = elementwise.clip(b * elementwise.asinh(f) - a)
         # d/df sinh(b·asinh(f) − a) = cosh(u)·b / sqrt(1 + f²)
-        return tf.math.log(d) + tf.math.log(b) + _log_cosh(u) - 0.5 * tf.math.log1p(f * f)
+        return (
+            tf.math.log(d) + tf.math.log(b) + elementwise.log_cosh(u) - 0.5 * tf.math.log1p(f * f)
+        )
 
 
 class TanhSum(Flow):
@@ -287,7 +285,7 @@ class TanhSum(Flow):
     def _inverse(self, g: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
         # |tanh| < 1, so the root lies within the summed amplitudes of g.
         reach = sum(a for a, _, _ in self._elements(values))
-        root = _solve_increasing(
+        root = elementwise.solve_increasing(
             lambda f: (self._forward(f, values) - g, self._derivative(f, values)),
             low=g - reach,
             high=g + reach,
@@ -314,15 +312,15 @@ class Exp(Flow):
     has_identity = False
 
     def _forward(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
-        near = tf.minimum(f, TANGENT_FROM)
+        near = tf.minimum(f, elementwise.TANGENT_FROM)
         return tf.exp(near) * (1.0 + (f - near))
 
     def _inverse(self, g: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
-        edge = np.exp(TANGENT_FROM)
+        edge = np.exp(elementwise.TANGENT_FROM)
         return tf.math.log(tf.minimum(g, edge)) + tf.nn.relu(g - edge) / edge
 
     def _log_derivative(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
-        return tf.minimum(f, TANGENT_FROM)
+        return tf.minimum(f, elementwise.TANGENT_FROM)
 
 
 class Softplus(Flow):
@@ -436,71 +434,3 @@ def _tensor(values: TensorLike) -> tf.Tensor:
     if tf.is_tensor(values):
         return tf.cast(values, gpflow.default_float())
     return tf.convert_to_tensor(values, dtype=gpflow.default_float())
-
-
-@tf.custom_gradient
-def _asinh(f: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
-    """asinh(f) = sign(f)·log(|f| + sqrt(1 + f²)), which loses nothing to cancellation.
-
-    XLA computes a float64 logarithm one number at a time, a float32 one several at a time. So the
-    logarithm of x is guessed in float32, and one step of Halley's method for exp(y) = x, with its
-    cubic convergence, carries the seven digits of the guess beyond those of float64.
-    """
-    root = tf.sqrt(1.0 + f * f)
-    x = tf.abs(f) + root
-    guess = tf.cast(tf.math.log(tf.cast(x, tf.float32)), f.dtype)
-    grown = tf.exp(guess)
-    log_x = guess + 2.0 * (x - grown) / (x + grown)
-    return tf.sign(f) * log_x, lambda upstream: upstream / root
-
-
-def _clip(u: tf.Tensor) -> tf.Tensor:
-    return tf.clip_by_value(u, -TANGENT_FROM, TANGENT_FROM)
-
-
-@tf.custom_gradient
-def _sinh(u: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
-    """sinh(u), along its tangent beyond ±TANGENT_FROM; one exp serves the value and the slope."""
-    near = _clip(u)
-    grown = tf.exp(near)
-    shrunk = 1.0 / grown
-    slope = 0.5 * (grown + shrunk)
-    return 0.5 * (grown - shrunk) + slope * (u - near), lambda upstream: upstream * slope
-
-
-def _asinh_of_sinh(s: tf.Tensor) -> tf.Tensor:
-    """The inverse of `_sinh`."""
-    edge = np.sinh(TANGENT_FROM)
-    near = tf.clip_by_value(s, -edge, edge)
-    return tf.asinh(near) + (s - near) / np.cosh(TANGENT_FROM)
-
-
-def _log_cosh(u: tf.Tensor) -> tf.Tensor:
-    """log cosh(u) = |u| + log(1 + e^(−2|u|)) − log 2, as a smooth function of u."""
-    return u + tf.math.softplus(-2.0 * u) - np.log(2.0)
-
-
-def _solve_increasing(residual: Residual, low: tf.Tensor, high: tf.Tensor) -> tf.Tensor:
-    """The root of an increasing function, elementwise: Newton, kept inside a shrinking bracket.
-
-    `residual(f)` returns (value, slope) with slope ≥ 1, so |value| bounds the distance to the root.
-    """
-
-    def unsolved(f: tf.Tensor, *_: tf.Tensor) -> tf.Tensor:
-        value, _slope = residual(f)
-        return tf.reduce_any(tf.abs(value) > 1e-13 * (1.0 + tf.abs(f)))
-
-    def improve(
-        f: tf.Tensor, move: tf.Tensor, low: tf.Tensor, high: tf.Tensor
-    ) -> tuple[tf.Tensor, ...]:
-        value, slope = residual(f)
-        low, high = tf.where(value < 0.0, f, low), tf.where(value > 0.0, f, high)
-        newton = f - value / slope
-        # Bisect where Newton leaves the bracket or does not halve its last move.
-        trusted = (newton > low) & (newton < high) & (2.0 * tf.abs(value) < tf.abs(move) * slope)
-        better = tf.where(trusted, newton, 0.5 * (low + high))
-        return better, better - f, low, high
-
-    start = (0.5 * (low + high), high - low, low, high)
-    root, *_ = tf.while_loop(unsolved, improve, start, maximum_iterations=120)
-    return tf.stop_gradient(root)

@@ -6,14 +6,14 @@ One latent means that every expectation below, for any C, is a 1-d Gauss–Hermi
 q(f0(x)) = N(µ, σ²), and that the GP work does not depend on C.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from etgp_viz.backend import as_written, check_shapes, gpflow, tf, tfp
-from etgp_viz.batched import batched_conditional
+from etgp_viz.batched import batched_conditional, standard_deviation
+from etgp_viz.blocks import in_row_blocks, padded
 from etgp_viz.networks import FlowNetwork
 from etgp_viz.quadrature import (
     expected_log_softmax,
@@ -36,14 +36,8 @@ Data = tuple[tf.Tensor, tf.Tensor]
 # Likelihoods whose Y is a label 0..C−1.
 LABELLED = (gpflow.likelihoods.Softmax, gpflow.likelihoods.MultiClass)
 
-# Rows go through the compiled node loop in blocks that stay in the processor's cache, and in as
-# many shares of blocks as there are cores.
-ROWS_PER_BLOCK = 128
-MAX_SHARES = min(os.cpu_count() or 1, 16)
 # Predictions of moments go in chunks of rows with about this many values of the processes.
 CHUNK_SIZE = 10_000_000
-# Rounding may leave a tiny negative variance of f0, whose square root has no finite gradient.
-SMALLEST_VARIANCE = 1e-12
 
 
 class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
@@ -241,7 +235,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         X = tf.convert_to_tensor(check_inputs(X, "X", self.network.num_inputs))
         if self._is_softmax:
             seed = _seed(seed)
-            p = self._class_probabilities(_padded(X), _draws(samples), seed, self._frozen)[
+            p = self._class_probabilities(padded(X), _draws(samples), seed, self._frozen)[
                 : tf.shape(X)[0]
             ]
             return p, p * (1.0 - p)
@@ -263,10 +257,8 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         X, Y = (tf.convert_to_tensor(part) for part in self.check_data(data))
         S = _draws(samples)
         if self._is_softmax:
-            padded = _padded(X), _padded(Y)[:, 0]
-            return self._label_log_probability(*padded, S, _seed(seed), self._frozen)[
-                : tf.shape(X)[0]
-            ]
+            inputs = padded(X), padded(Y)[:, 0], S, _seed(seed), self._frozen
+            return self._label_log_probability(*inputs)[: tf.shape(X)[0]]
 
         def log_density(F: tf.Tensor, X: tf.Tensor, Y: tf.Tensor) -> tuple[tf.Tensor]:
             log_p = self._log_likelihood(F, X, Y) + tf.math.log(self._weights)
@@ -312,7 +304,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     def _latent_moments(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean [N] and standard deviation [N] of q(f0) at each input."""
         mean, variance = self.predict_latent(X)
-        return mean[:, 0], tf.sqrt(tf.maximum(variance[:, 0], SMALLEST_VARIANCE))
+        return mean[:, 0], standard_deviation(variance[:, 0])
 
     @property
     def _frozen(self) -> tuple:
@@ -371,7 +363,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
                 return first
             return tf.foldl(lambda total, h: add(total, at_draw(h)), features[1:], first)
 
-        return _in_row_blocks(at_rows, [features, mean, deviation, *targets], [1, 0, 0, 0])
+        return in_row_blocks(at_rows, [features, mean, deviation, *targets], [1, 0, 0, 0])
 
     def _at_nodes(
         self,
@@ -440,55 +432,3 @@ def _flat(tensor: tf.Tensor, F: tf.Tensor) -> tf.Tensor:
     """One row for each draw, input and node of F [S, N, Q, C]: not every likelihood broadcasts."""
     shape = tf.concat([tf.shape(F)[:-1], tf.shape(tensor)[-1:]], axis=0)
     return tf.reshape(tf.broadcast_to(tensor, shape), [-1, tensor.shape[-1]])
-
-
-def _padded(rows: tf.Tensor) -> tf.Tensor:
-    """Rows up to a power of two, above 1024 to a multiple of 1024, by repeating the last one.
-
-    What is compiled for one number of rows then serves many.
-    """
-    num_rows = rows.shape[0]
-    if num_rows is None:
-        return rows
-    size = -(-num_rows // 1024) * 1024 if num_rows > 1024 else 1 << (num_rows - 1).bit_length()
-    return _extended(rows, size - num_rows, axis=0)
-
-
-def _extended(tensor: tf.Tensor, extra: int, axis: int) -> tf.Tensor:
-    """Repeat the last row `extra` times more."""
-    if extra == 0:
-        return tensor
-    last = tf.gather(tensor, [tensor.shape[axis] - 1], axis=axis)
-    return tf.concat([tensor, tf.repeat(last, extra, axis=axis)], axis=axis)
-
-
-def _in_row_blocks(
-    function: Callable[..., tf.Tensor], tensors: Sequence[tf.Tensor], axes: Sequence[int]
-) -> tf.Tensor:
-    """Apply `function` to shares of the rows and join the results along their last axis.
-
-    The axis of rows becomes two, [B, N]: B blocks of N rows. All shares have one shape, so that
-    what is compiled for one serves all; the rows that this adds at the end repeat the last one and
-    are cut off again. `function` returns [B, …, N].
-    """
-    num_rows = tensors[0].shape[axes[0]]
-    if num_rows is None:  # a graph for any number of rows: one block
-        shares, blocks, per_block, extra = 1, 1, -1, 0
-    else:
-        shares = min(MAX_SHARES, -(-num_rows // ROWS_PER_BLOCK))
-        blocks = -(-num_rows // (shares * ROWS_PER_BLOCK))
-        per_block = -(-num_rows // (shares * blocks))
-        extra = shares * blocks * per_block - num_rows
-
-    def split(tensor: tf.Tensor, axis: int) -> list[tf.Tensor]:
-        shape = [*tensor.shape[:axis], shares, blocks, per_block, *tensor.shape[axis + 1 :]]
-        shared = tf.reshape(_extended(tensor, extra, axis), shape)
-        return tf.unstack(shared, num=shares, axis=axis)
-
-    split_tensors = [split(tensor, axis) for tensor, axis in zip(tensors, axes, strict=False)]
-    results = [function(*share) for share in zip(*split_tensors, strict=True)]
-    joined = tf.stack(results)  # [shares, B, …, N]
-    rank = joined.shape.rank
-    joined = tf.transpose(joined, [*range(2, rank - 1), 0, 1, rank - 1])
-    flat = tf.reshape(joined, [*joined.shape[:-3], -1])
-    return flat[..., :num_rows]

@@ -15,6 +15,7 @@ TENSORFLOW = {"check_shapes", "gpflow", "tensorflow", "tensorflow_probability", 
 ROOMS = (
     ({"backend", "validation"}, PLOTS | WIDGETS),
     ({"datasets"}, PLOTS | WIDGETS),
+    ({"elementwise", "blocks"}, PLOTS | WIDGETS),
     ({"flows", "quadrature"}, PLOTS | WIDGETS),
     ({"kernels", "batched"}, PLOTS | WIDGETS),
     ({"networks"}, PLOTS | WIDGETS),
