@@ -56,7 +56,7 @@ def in_row_blocks(
         shared = tf.reshape(_extended(tensor, extra, axis), shape)
         return tf.unstack(shared, num=shares, axis=axis)
 
-    split_tensors = [split(tensor, axis) for tensor, axis in zip(tensors, axes, strict=False)]
+    split_tensors = [split(tensor, axis) for tensor, axis in zip(tensors, axes, strict=True)]
     results = [function(*share) for share in zip(*split_tensors, strict=True)]
     joined = tf.stack(results)  # [shares, B, …, N]
     rank = joined.shape.rank

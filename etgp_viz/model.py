@@ -363,7 +363,8 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
                 return first
             return tf.foldl(lambda total, h: add(total, at_draw(h)), features[1:], first)
 
-        return in_row_blocks(at_rows, [features, mean, deviation, *targets], [1, 0, 0, 0])
+        tensors = [features, mean, deviation, *targets]
+        return in_row_blocks(at_rows, tensors, axes=[1, *[0] * (len(tensors) - 1)])
 
     def _at_nodes(
         self,
