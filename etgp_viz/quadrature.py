@@ -12,6 +12,7 @@ nothing of size Q·N·C is ever stored.
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -47,25 +48,22 @@ def expected_log_softmax(
     num_quadrature : Q
     """
     value_and_gradients = _value_and_gradients(flow, num_quadrature)
+    known: list[tf.Tensor] = []
 
-    @tf.custom_gradient
-    def expectation(*inputs: tf.Tensor) -> tuple:
-        # The loop brings its own gradients: no tape need look inside.
-        mean, deviation, *values = map(tf.stop_gradient, inputs)
-        value, *gradients = value_and_gradients(mean, deviation, values, labels)
+    def value(*inputs: Any) -> tf.Tensor:
+        value, *known[:] = value_and_gradients(*inputs, labels)
+        return value
 
-        def pull_back(upstream: tf.Tensor) -> list[tf.Tensor]:
-            by_mean, by_deviation, *by_values = _only_once(gradients, inputs)
-            per_class = upstream[:, None, :]
-            return [
-                upstream * by_mean,
-                upstream * by_deviation,
-                *(per_class * by_value for by_value in by_values),
-            ]
+    def pull_back(_: Any, __: tf.Tensor, upstream: tf.Tensor) -> list[tf.Tensor]:
+        by_mean, by_deviation, *by_values = known
+        per_class = upstream[:, None, :]
+        return [
+            upstream * by_mean,
+            upstream * by_deviation,
+            *(per_class * by_value for by_value in by_values),
+        ]
 
-        return value, pull_back
-
-    return expectation(*map(tf.convert_to_tensor, (mean, deviation, *values)))
+    return _differentiable(value, pull_back, mean, deviation, values)
 
 
 def expected_softmax(
@@ -78,15 +76,13 @@ def expected_softmax(
     """E[softmax(G(f; θ_1), …, G(f; θ_C))], class probabilities [B, C, N]; arguments as above."""
     probabilities = _probabilities(flow, num_quadrature)
     gradients = _gradients_of_nodes(flow, num_quadrature, _softmax_node)
-
-    @tf.custom_gradient
-    def expectation(*inputs: tf.Tensor) -> tuple:
-        mean, deviation, *values = map(tf.stop_gradient, inputs)
-        return probabilities(mean, deviation, values)[0], lambda upstream: _only_once(
-            gradients(mean, deviation, values, upstream), inputs
-        )
-
-    return expectation(*map(tf.convert_to_tensor, (mean, deviation, *values)))
+    return _differentiable(
+        lambda *inputs: probabilities(*inputs)[0],
+        lambda inputs, _, upstream: gradients(*inputs, upstream),
+        mean,
+        deviation,
+        values,
+    )
 
 
 def log_expected_softmax(
@@ -100,16 +96,13 @@ def log_expected_softmax(
     """log E[softmax(…)_y] for each row, [B, N], without underflow; arguments as above."""
     log_probability = _log_probability(flow, num_quadrature)
     gradients = _gradients_of_nodes(flow, num_quadrature, _label_node)
-
-    @tf.custom_gradient
-    def expectation(*inputs: tf.Tensor) -> tuple:
-        mean, deviation, *values = map(tf.stop_gradient, inputs)
-        (total,) = log_probability(mean, deviation, values, labels)
-        return total, lambda upstream: _only_once(
-            gradients(mean, deviation, values, labels, total, upstream), inputs
-        )
-
-    return expectation(*map(tf.convert_to_tensor, (mean, deviation, *values)))
+    return _differentiable(
+        lambda *inputs: log_probability(*inputs, labels)[0],
+        lambda inputs, total, upstream: gradients(*inputs, labels, total, upstream),
+        mean,
+        deviation,
+        values,
+    )
 
 
 @lru_cache(maxsize=32)
@@ -233,17 +226,40 @@ def _gradients_of_nodes(flow: Flow, num_quadrature: int, node: Callable) -> Call
     return _compiled_over_blocks(gradients, float_outputs=2 + flow.num_params)
 
 
-def _only_once(gradients: Sequence[tf.Tensor], inputs: Sequence[tf.Tensor]) -> Sequence[tf.Tensor]:
-    """Gradients by `inputs` that refuse to be differentiated again, since nobody computed that."""
+def _differentiable(
+    forward: Callable[..., tf.Tensor],
+    pull_back: Callable[..., Sequence[tf.Tensor]],
+    mean: tf.Tensor,
+    deviation: tf.Tensor,
+    values: Sequence[tf.Tensor],
+) -> tf.Tensor:
+    """``forward(mean, deviation, values)`` with its own gradients, ``pull_back(inputs, y, dy)``.
+
+    No tape looks inside the compiled loop, which it could not differentiate. The gradients refuse
+    to be differentiated again, since nobody computed that.
+    """
 
     @tf.custom_gradient
-    def known(*_: tf.Tensor) -> tuple:
-        def refuse(*_: tf.Tensor) -> None:
-            raise LookupError("second derivatives of a compiled expectation are not available")
+    def expectation(*inputs: tf.Tensor) -> tuple:
+        mean, deviation, *values = map(tf.stop_gradient, inputs)
+        stopped = (mean, deviation, values)
+        y = forward(*stopped)
 
-        return tuple(gradients), refuse
+        def gradients_of(upstream: tf.Tensor) -> Sequence[tf.Tensor]:
+            @tf.custom_gradient
+            def once(*_: tf.Tensor) -> tuple:
+                def refuse(*_: tf.Tensor) -> None:
+                    raise LookupError(
+                        "second derivatives of a compiled expectation are not available"
+                    )
 
-    return known(*inputs)
+                return tuple(pull_back(stopped, y, upstream)), refuse
+
+            return once(*inputs, upstream)
+
+        return y, gradients_of
+
+    return expectation(*map(tf.convert_to_tensor, (mean, deviation, *values)))
 
 
 def _compiled_over_blocks(

@@ -98,22 +98,19 @@ def same_moments(ours, theirs, *kinds, atol=1e-8):
 # --- against GPflow -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("sharing", "family", "whiten"),
-    [
-        ("separate", "rbf", True),
-        ("separate", "rbf", False),
-        ("separate", "nnet", True),
-        ("separate", "arccos", True),
-        ("shared", "rbf", True),
-        ("shared", "rbf", False),
-    ],
-)
+FAMILIES = ["rbf", *(pytest.param(each, marks=pytest.mark.slow) for each in ("nnet", "arccos"))]
+
+
+@pytest.mark.parametrize("whiten", [True, False])
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("sharing", ["separate", "shared"])
 def test_batched_svgp_equals_gpflow(sharing, family, whiten):
     ours = set_q(baselines.SVGPClassifier(*latents(sharing, True, family), C, whiten=whiten))
     theirs = gpflow_svgp(*latents(sharing, False, family), whiten=whiten)
-    # The slope of acos at 1 turns rounding of 1e-16 into 1e-8.
-    same_moments(ours, theirs, "full_cov", atol=1e-8 if family != "arccos" else 1e-6)
+    # acos is steep at 1: on the diagonal the two ArcCosine kernels themselves differ by some 1e-9,
+    # which K⁻¹ enlarges where q is not whitened.
+    enlarged = family == "arccos" and not whiten
+    same_moments(ours, theirs, "full_cov", atol=1e-7 if enlarged else 1e-8)
     np.testing.assert_allclose(ours.prior_kl(), theirs.prior_kl(), rtol=1e-8)
 
 
@@ -173,9 +170,8 @@ def test_gradients_of_the_batched_model_equal_those_of_the_looped_one():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sharing", "is_batched"), [("separate", True), ("shared", False), ("shared", True)]
-)
+@pytest.mark.parametrize("is_batched", [False, True])
+@pytest.mark.parametrize("sharing", ["separate", "shared"])
 def test_mixed_svgp_equals_gpflow_coregionalisation(sharing, is_batched):
     iv = gpflow.inducing_variables
     if sharing == "shared":
