@@ -24,6 +24,7 @@ _MODULES = (
     "prior",
     "style",
     "training",
+    "warping",
 )
 # Where a name lives that people use straight from the package.
 _HOMES = {

@@ -64,10 +64,7 @@ def _flush_stderr() -> None:
 
 with contextlib.nullcontext() if os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0" else _quiet_stderr():
     import check_shapes as _check_shapes
-    import gpflow
     import tensorflow as tf
-    import tensorflow_probability as tfp
-    from check_shapes import inherit_check_shapes
 
     # The first look for a GPU writes there too. It does not claim any device.
     tf.config.list_physical_devices()
@@ -99,4 +96,9 @@ def check_shapes(*specs: str) -> Callable[[Function], Function]:
     return decorate
 
 
-__all__ = ["as_written", "check_shapes", "gpflow", "inherit_check_shapes", "tf", "tfp"]
+# A context in which shapes are not checked, for numbers that must be there in milliseconds.
+unchecked = _check_shapes.disable_check_shapes
+
+__all__ = [
+    *("as_written", "check_shapes", "gpflow", "inherit_check_shapes", "tf", "tfp", "unchecked"),
+]

@@ -263,7 +263,7 @@ class TanhSum(Flow):
             param
             for i, centre in enumerate(centres, start=1)
             for param in (
-                Param(f"a{i}", 0.01, 3.0, True, RAW_ALMOST_ZERO, "makes the step higher"),
+                Param(f"a{i}", 0.05, 3.0, True, RAW_ALMOST_ZERO, "makes the step higher"),
                 Param(f"b{i}", 0.1, 5.0, True, RAW_ONE, "makes the step steeper"),
                 Param(f"c{i}", -3.0, 3.0, False, float(centre), "moves the step to the left"),
             )

@@ -1,13 +1,25 @@
-"""One look for every picture: colours, fonts and the plotly template."""
+"""One look for every picture: colours, dashes, names of classes, fonts and the plotly template."""
+
+from pathlib import Path
 
 import plotly.graph_objects as go
+from plotly.colors import cyclical, sample_colorscale
 
-# Okabe and Ito's colours, told apart by people with any kind of colour vision.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442")
+# Okabe and Ito's colours, told apart by people with any kind of colour vision. The eighth is black
+# on a white page and white on a black one: CSS looks for this very colour.
+PALETTE = (
+    *("#0072B2", "#E69F00", "#009E73", "#D55E00"),
+    *("#CC79A7", "#56B4E9", "#F0E442", "#010101"),
+)
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 # The shared latent f₀ is always this colour. It stands out on a white page and on a black one.
 NEUTRAL = "#7A7A7A"
 HERO_WIDTH = 5
 LINE_WIDTH = 2.5
+TEXT_SIZE = 13
+# Covariances and correlations, centred on zero; variances and probabilities.
+DIVERGING = "RdBu_r"
+SEQUENTIAL = "Cividis"
 
 _GRID = "rgba(128, 128, 128, 0.25)"
 _AXIS = {
@@ -15,7 +27,7 @@ _AXIS = {
     "zerolinecolor": "rgba(128, 128, 128, 0.6)",
     "ticks": "outside",
     "tickcolor": _GRID,
-    "title": {"standoff": 12},
+    "title": {"standoff": 8, "font": {"size": TEXT_SIZE}},
     "fixedrange": True,
 }
 
@@ -24,22 +36,39 @@ TEMPLATE = go.layout.Template(
     layout={
         "autosize": True,
         "colorway": PALETTE,
-        "font": {"family": "system-ui, sans-serif", "size": 14, "color": NEUTRAL},
-        "hoverlabel": {"font": {"size": 13}},
-        "margin": {"l": 70, "r": 130, "t": 20, "b": 60},
+        "font": {"family": "system-ui, sans-serif", "size": TEXT_SIZE, "color": NEUTRAL},
+        "hoverlabel": {"font": {"size": TEXT_SIZE}},
+        "margin": {"l": 70, "r": 130, "t": 30, "b": 50},
         "paper_bgcolor": "rgba(0, 0, 0, 0)",
         "plot_bgcolor": "rgba(0, 0, 0, 0)",
         "showlegend": False,
+        "dragmode": False,
         "xaxis": _AXIS,
         "yaxis": _AXIS,
     }
 )
 
 # JupyterLab's variables follow its theme at once; plotly's own colours cannot.
-CSS = """
-.etgp-viz h3 { margin: 0; }
-.etgp-viz [role="status"] { margin: 0 0 0.5em; font-size: 15px; }
-.etgp-viz .xtick text, .etgp-viz .ytick text, .etgp-viz .xtitle, .etgp-viz .ytitle {
-  fill: var(--jp-ui-font-color1) !important;
-}
-"""
+CSS = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+
+
+def colour(c: int, num_classes: int) -> str:
+    """The colour of class c = 0, 1, …: Okabe and Ito's up to 8 classes, ordered hues beyond."""
+    if num_classes <= len(PALETTE):
+        return PALETTE[c]
+    return sample_colorscale(cyclical.Phase, [c / num_classes])[0]
+
+
+def dash(c: int) -> str:
+    """The dash pattern of class c, so that colour is never alone in telling it."""
+    return DASHES[c % len(DASHES)]
+
+
+def superscript(number: int) -> str:
+    """A whole number in superscript digits, as in f¹²."""
+    return "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(number))
+
+
+def process(c: int) -> str:
+    """The name of the process of class c = 0, 1, …: f¹, f², …"""
+    return f"f{superscript(c + 1)}"

@@ -1,90 +1,352 @@
-"""One draw of the latent process and a flow that warps it, with a slider for each parameter."""
+"""One GP and one flow: what warping does to paths, to a marginal and to the covariance."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
-import ipywidgets as widgets
 import numpy as np
 
-from etgp_viz import prior
-from etgp_viz.explorers.page import Page, live
-from etgp_viz.figures import paths
-from etgp_viz.flows import Linear
+from etgp_viz import flows, prior, warping
+from etgp_viz.explorers.base import Explorer, Preset
+from etgp_viz.explorers.fields import Choice, Number, Profile, Whole, shown
+from etgp_viz.figures import density, flow_map, matrix, parameters, paths, print_warping
+from etgp_viz.networks import FlowNetwork
 
 X = np.linspace(-3.0, 3.0, 200)
-WORDS = {"a": "scale a", "b": "shift b"}
+COARSE = np.linspace(-3.0, 3.0, 48)  # for heat maps, which cross to the browser as text
+DRAWS = 3
+
+# The steps that a flow can be put together from; the first listed is applied first.
+STEPS = {"linear": flows.Linear(), "sal": flows.SinhArcsinh(), "tanh": flows.TanhSum(2)}
+FLOWS = {
+    "linear": "LINEAR: a·f + b",
+    "sal": "SAL: d·sinh(b·asinh f − a) + e",
+    "tanh": "TANH: f + Σ aᵢ tanh(bᵢ(f + cᵢ))",
+    "sal+linear": "SAL, then LINEAR",
+    "sal+tanh": "SAL, then TANH",
+    "tanh+linear": "TANH, then LINEAR",
+}
+SOURCES = {"profiles": "sliders and knots", "network": "a random network"}
+
+_WORDS = {
+    "linear_a": "scale a", "linear_b": "shift b",
+    "sal_a": "skew a", "sal_b": "tails b", "sal_d": "scale d", "sal_e": "shift e",
+    "tanh_a1": "step 1: height a₁", "tanh_b1": "step 1: slope b₁", "tanh_c1": "step 1: place c₁",
+    "tanh_a2": "step 2: height a₂", "tanh_b2": "step 2: slope b₂", "tanh_c2": "step 2: place c₂",
+}  # fmt: skip
+
+
+def _parameter(name: str, default: float) -> Any:
+    """A profile over x for a parameter of a step, with the range that the flow itself names."""
+    step, _, short = name.partition("_")
+    (param,) = (param for param in STEPS[step].params if param.name == short)
+
+    def matters(state: Any) -> bool:
+        return state.source == "profiles" and step in state.flow.split("+")
+
+    control = Profile(
+        _WORDS[name], param.low, param.high, right=param.effect, group="Flow", when=matters
+    )
+    return shown((default,) * control.knots, control)
+
+
+def _from_network(state: Any) -> bool:
+    return state.source == "network"
 
 
 @dataclass(frozen=True)
 class FlowState:
-    """What the sliders say: the linear flow G(f) = a·f + b."""
+    """What the controls say. A parameter of a flow is a tuple of its values at five knots over x."""
 
-    a: float = 1.5
-    b: float = 1.0
+    kernel: str = shown("rbf", Choice("kernel", prior.KERNELS, group="Latent"))
+    lengthscale: float = shown(
+        1.0, Number("lengthscale ℓ", 0.1, 5.0, log=True, group="Latent", right="smoother paths")
+    )
+    variance: float = shown(
+        1.0, Number("variance σ²", 0.1, 5.0, log=True, group="Latent", right="higher paths")
+    )
+    period: float = shown(
+        2.0,
+        Number("period p", 0.5, 6.0, group="Latent", right="longer repeats",
+               when=lambda state: state.kernel == "periodic"),
+    )  # fmt: skip
+    seed: int = shown(0, Whole("draw number", 0, 9999, typed=True, group="Latent"))
+    flow: str = shown("linear", Choice("flow G", FLOWS, group="Flow"))
+    source: str = shown("profiles", Choice("θ(x) comes from", SOURCES, group="Flow"))
+    linear_a: tuple[float, ...] = _parameter("linear_a", 1.5)
+    linear_b: tuple[float, ...] = _parameter("linear_b", 1.0)
+    sal_a: tuple[float, ...] = _parameter("sal_a", 0.5)
+    sal_b: tuple[float, ...] = _parameter("sal_b", 1.0)
+    sal_d: tuple[float, ...] = _parameter("sal_d", 1.0)
+    sal_e: tuple[float, ...] = _parameter("sal_e", 0.0)
+    tanh_a1: tuple[float, ...] = _parameter("tanh_a1", 1.0)
+    tanh_b1: tuple[float, ...] = _parameter("tanh_b1", 2.0)
+    tanh_c1: tuple[float, ...] = _parameter("tanh_c1", -1.0)
+    tanh_a2: tuple[float, ...] = _parameter("tanh_a2", 1.0)
+    tanh_b2: tuple[float, ...] = _parameter("tanh_b2", 2.0)
+    tanh_c2: tuple[float, ...] = _parameter("tanh_c2", 1.0)
+    network_seed: int = shown(
+        0, Whole("network number", 0, 9999, typed=True, group="Flow", when=_from_network)
+    )
+    amount: float = shown(
+        1.0,
+        Number("amount of change", 0.0, 3.0, group="Flow", when=_from_network,
+               right="flows that change more with x"),
+    )  # fmt: skip
+    at: float = shown(
+        0.0, Number("input x to look at", -3.0, 3.0, right="the marked x moves right")
+    )
 
 
-class FlowExplorer:
-    """See what a linear flow does to one draw of f₀.
+@cache
+def build_flow(name: str) -> flows.Flow:
+    """The flow behind a name such as "sal+linear"."""
+    steps = [STEPS[step] for step in name.split("+")]
+    return steps[0] if len(steps) == 1 else flows.Compose(steps)
 
-    Parameters
-    ----------
-    seed : chooses the draw
 
-    Attributes
-    ----------
-    controls : name → slider
-    figures : name → figure
+class FlowExplorer(Explorer):
+    """See what a flow does to a Gaussian process: to its paths, its marginals and its covariance.
+
+    Every parameter of the flow may depend on x: press ∿ beside its slider and drag the knots, or
+    take the parameters from a random network.
     """
 
-    def __init__(self, seed: int = 0) -> None:
-        self._flow = Linear()
-        self._latent = prior.draw_latent(X, np.random.default_rng(seed).standard_normal(len(X)))
-        start = asdict(FlowState())
-        self.controls = {
-            param.name: widgets.FloatSlider(
-                value=start[param.name],
-                min=param.low,
-                max=param.high,
-                step=0.05,
-                description=WORDS[param.name],
-                tooltip=f"To the right: {param.effect}.",
-                style={"description_width": "60px"},
-                layout={"width": "auto"},
-            )
-            for param in self._flow.params
-        }
-        self.figures = {"paths": live(paths.make(self._numbers()))}
-        self._page = Page("One draw, one flow", self.controls.values(), self.figures.values())
-        self._page.say(self.summary)
-        for slider in self.controls.values():
-            slider.observe(self._on_change, "value")
+    State = FlowState
+    pictures = {
+        "paths": paths,
+        "parameters": parameters,
+        "map": flow_map,
+        "density": density,
+        "latent_covariance": matrix,
+        "covariance": matrix,
+    }
+    full_width = ("paths", "parameters")
+    presets = {
+        "Nothing happens": Preset(
+            "Scale 1 and shift 0 leave every draw as it is. All training starts here.",
+            {"linear_a": (1.0,) * 5, "linear_b": (0.0,) * 5},
+        ),
+        "Upside down": Preset(
+            "A negative scale mirrors each draw. The marginal does not notice, and neither does "
+            "the covariance.",
+            {"linear_a": (-1.0,) * 5, "linear_b": (0.0,) * 5},
+        ),
+        "Louder to the right": Preset(
+            "The scale grows with x. The covariance is no longer the same along its diagonals: the "
+            "process is not stationary any more, although f₀ is.",
+            {"linear_a": (0.1, 0.4, 1.0, 1.8, 3.0), "linear_b": (0.0,) * 5},
+        ),
+        "Two levels": Preset(
+            "Two steep steps push values apart: most of the density moves to a few levels, and no "
+            "Gaussian process could have such a marginal.",
+            {"flow": "tanh", "tanh_a1": (2.0,) * 5, "tanh_b1": (5.0,) * 5, "tanh_c1": (0.0,) * 5,
+             "tanh_a2": (0.05,) * 5},
+        ),
+        "A heavy tail": Preset(
+            "Skew and heavy tails: rare high peaks in paths that are otherwise flat.",
+            {"flow": "sal", "sal_a": (-1.0,) * 5, "sal_b": (1.6,) * 5},
+        ),
+        "As a network does it": Preset(
+            "A network with random weights makes all parameters functions of x at once. This is "
+            "what ETGP learns, one such set for each class.",
+            {"flow": "sal+linear", "source": "network", "network_seed": 3},
+        ),
+    }  # fmt: skip
 
-    @property
-    def state(self) -> FlowState:
-        """The values of the controls now."""
-        return FlowState(**{name: slider.value for name, slider in self.controls.items()})
+    def numbers(self, state: FlowState) -> Iterator[tuple[str, Any]]:
+        latent = (state.kernel, state.lengthscale, state.variance, state.period)
+        theta = _theta(state)
+        yield "paths", _paths(latent, state.seed, state.flow, theta, state.at)
+        yield "parameters", _parameters(state.flow, theta, state.at)
+        marginal = _marginal(latent, state.flow, theta, state.at)
+        yield "map", marginal
+        yield "density", marginal
+        yield "latent_covariance", _latent_covariance(latent)
+        yield "covariance", _covariance(latent, state.flow, theta)
 
-    @property
-    def summary(self) -> str:
-        """What the picture shows now, in words."""
-        a, b = self.state.a, self.state.b
-        if a == 0.0:
-            return f"Scale 0 flattens every draw to the constant {b:.2f}: there is no way back."
-        if (a, b) == (1.0, 0.0):
-            return "The flow changes nothing: the warped process lies on the latent one."
-        flipped = "upside down, " if a < 0.0 else ""
-        lifted = f"and {'lifted' if b > 0.0 else 'lowered'} by {abs(b):.2f}" if b else "in place"
-        return f"The warped process is the latent one {flipped}{abs(a):.2f} times as high {lifted}."
+    def title(self, state: FlowState) -> str:
+        return f"One Gaussian process through one flow, {state.flow.upper().replace('+', ' → ')}"
 
-    def _numbers(self) -> prior.WarpedPath:
-        return prior.warp(X, self._latent, self._flow, np.array([self.state.a, self.state.b]))
+    def words(self, state: FlowState) -> str:
+        before, after = self._records["latent_covariance"], self._records["covariance"]
+        return f"{_effect(self._records['density'])} {_stationarity(before, after)}"
 
-    def _on_change(self, _: Any) -> None:
-        try:
-            paths.update(self.figures["paths"], self._numbers())
-            self._page.say(self.summary)
-        except Exception as error:  # the last good picture stays, and the page says why
-            self._page.say(f"This setting cannot be drawn: {error}")
+    def code(self, state: FlowState) -> str:
+        theta = _theta(state)
+        flow = build_flow(state.flow)
+        return "\n".join(
+            [
+                "import numpy as np",
+                "from etgp_viz import flows, prior, warping",
+                "from etgp_viz.figures import density, flow_map, matrix, parameters, paths",
+                "",
+                f"kernel = prior.kernel({state.kernel!r}, {state.lengthscale!r}, "
+                f"{state.variance!r}, {state.period!r})",
+                f"flow = {_flow_code(flow)}",
+                "",
+                "def theta(x):  # raw parameters of the flow at each x, [N, P]",
+                *theta.code(flow),
+                "",
+                f"x, coarse = np.linspace(-3, 3, {len(X)}), np.linspace(-3, 3, {len(COARSE)})",
+                f"at = np.array([{state.at!r}])",
+                "K, K_coarse, K_at = (prior.covariance_matrix(kernel, z) for z in (x, coarse, at))",
+                f"latent = prior.draw(K, prior.noise({state.seed}, {DRAWS}, len(x)))",
+                "marginal = warping.marginal(at[0], K_at[0, 0], flow, theta(at)[0])",
+                "records = {",
+                '    "paths": warping.paths(x, latent, np.diag(K), flow, theta(x), at[0]),',
+                '    "parameters": warping.parameters(x, flow, theta(x), at[0]),',
+                '    "map": marginal,',
+                '    "density": marginal,',
+                '    "latent_covariance": warping.Matrix(coarse, K_coarse, "Cov[f₀(x), f₀(x′)]"),',
+                '    "covariance": warping.covariance(coarse, K_coarse, flow, theta(coarse)),',
+                "}",
+                'paths.make(records["paths"]).show()',
+                'parameters.make(records["parameters"]).show()',
+                'flow_map.make(records["map"]).show()',
+                'density.make(records["density"]).show()',
+                'matrix.make(records["latent_covariance"]).show()',
+                'matrix.make(records["covariance"]).show()',
+            ]
+        )
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        return self._page._repr_mimebundle_(**options)
+    def print_figure(self) -> Any:
+        return print_warping.make(**self._records)
+
+    def clicked(self, figure: str, panel: str, x: float, y: float) -> None:
+        if figure in ("paths", "parameters"):
+            self.set(at=float(np.clip(x, X[0], X[-1])))
+
+
+@dataclass(frozen=True)
+class Theta:
+    """Where the parameters of the flow come from: profiles of the sliders, or a random network."""
+
+    profiles: tuple[tuple[float, ...], ...] | None = None
+    seed: int = 0
+    amount: float = 0.0
+
+    def at(self, flow: flows.Flow, x: np.ndarray) -> np.ndarray:
+        """Raw parameters at each x, [N, P]."""
+        if self.profiles is None:
+            return _network(flow, self.seed, self.amount)(x[:, None]).numpy()[:, 0]
+        named = dict(zip(flow.param_names, self.profiles, strict=True))
+        return prior.params_from_profiles(flow, named, x, span=(X[0], X[-1]))
+
+    def code(self, flow: flows.Flow) -> list[str]:
+        """The body of a function that does what `at` does."""
+        if self.profiles is None:
+            call = f"prior.random_network(flow, 2, seed={self.seed}, amount={self.amount!r})"
+            return [f"    network = {call}", "    return network(x[:, None]).numpy()[:, 0]"]
+        lines = ["    profiles = {  # values at five knots over x"]
+        for name, knots in zip(flow.param_names, self.profiles, strict=True):
+            lines.append(f"        {name!r}: {knots!r},")
+        call = "prior.params_from_profiles(flow, profiles, x, span=(-3.0, 3.0))"
+        return [*lines, "    }", f"    return {call}"]
+
+
+def _theta(state: FlowState) -> Theta:
+    if state.source == "network":
+        return Theta(seed=state.network_seed, amount=state.amount)
+    names = [
+        f"{step}_{param.name}" for step in state.flow.split("+") for param in STEPS[step].params
+    ]
+    return Theta(profiles=tuple(getattr(state, name) for name in names))
+
+
+# Each stage is computed again only when something that it depends on has changed.
+
+
+@lru_cache(maxsize=4)
+def _network(flow: flows.Flow, seed: int, amount: float) -> FlowNetwork:
+    return prior.random_network(flow, 2, seed=seed, amount=amount)
+
+
+@lru_cache(maxsize=4)
+def _kernel_matrix(coarse: bool, latent: tuple[Any, ...]) -> np.ndarray:
+    return prior.covariance_matrix(prior.kernel(*latent), COARSE if coarse else X)
+
+
+@lru_cache(maxsize=2)
+def _draws(latent: tuple[Any, ...], seed: int) -> np.ndarray:
+    return prior.draw(_kernel_matrix(False, latent), prior.noise(seed, DRAWS, len(X)))
+
+
+@lru_cache(maxsize=2)
+def _variance(latent: tuple[Any, ...], at: float) -> float:
+    return float(prior.covariance_matrix(prior.kernel(*latent), np.array([at]))[0, 0])
+
+
+@lru_cache(maxsize=2)
+def _raw(name: str, theta: Theta, at: float) -> dict[str, np.ndarray]:
+    """Raw parameters on both grids and at the marked input, from one evaluation."""
+    params = theta.at(build_flow(name), np.concatenate([X, COARSE, [at]]))
+    return {"fine": params[: len(X)], "coarse": params[len(X) : -1], "at": params[-1]}
+
+
+@lru_cache(maxsize=2)
+def _paths(
+    latent: tuple[Any, ...], seed: int, name: str, theta: Theta, at: float
+) -> warping.WarpedPaths:
+    variance = np.diag(_kernel_matrix(False, latent))
+    params = _raw(name, theta, at)["fine"]
+    return warping.paths(X, _draws(latent, seed), variance, build_flow(name), params, at)
+
+
+@lru_cache(maxsize=2)
+def _parameters(name: str, theta: Theta, at: float) -> warping.Parameters:
+    return warping.parameters(X, build_flow(name), _raw(name, theta, at)["fine"], at)
+
+
+@lru_cache(maxsize=2)
+def _marginal(latent: tuple[Any, ...], name: str, theta: Theta, at: float) -> warping.Marginal:
+    params = _raw(name, theta, at)["at"]
+    return warping.marginal(at, _variance(latent, at), build_flow(name), params)
+
+
+@lru_cache(maxsize=2)
+def _latent_covariance(latent: tuple[Any, ...]) -> warping.Matrix:
+    return warping.Matrix(COARSE, _kernel_matrix(True, latent), "Cov[f₀(x), f₀(x′)]")
+
+
+@lru_cache(maxsize=2)
+def _covariance(latent: tuple[Any, ...], name: str, theta: Theta) -> warping.Matrix:
+    K, params = _kernel_matrix(True, latent), _raw(name, theta, 0.0)["coarse"]
+    return warping.covariance(COARSE, K, build_flow(name), params)
+
+
+def _effect(record: warping.Marginal) -> str:
+    """What the flow does to the marginal at the marked x, in words."""
+    mean, deviation, skew = record.moments
+    if np.max(np.abs(record.g - record.f)) < 1e-3:
+        return f"At x = {record.at:.2f} the flow changes nothing: warped and latent values agree."
+    if deviation < 1e-6:
+        return f"At x = {record.at:.2f} the flow flattens everything to {mean:.2f}: no way back."
+    flipped = ", upside down" if record.g[-1] < record.g[0] else ""
+    lean = "skewed to the right" if skew > 0.1 else "skewed to the left"
+    shape = "still Gaussian" if record.is_linear else lean if abs(skew) > 0.1 else "not Gaussian"
+    base = record.f[-1] / warping.REACH
+    return (
+        f"At x = {record.at:.2f} the process is {deviation / base:.2f} times as spread out as f₀"
+        f"{flipped}, centred on {mean:.2f} and {shape}."
+    )
+
+
+def _stationarity(before: warping.Matrix, after: warping.Matrix) -> str:
+    """Whether the covariance depends on x − x′ alone, in words."""
+    base, warped = warping.not_toeplitz(before.values), warping.not_toeplitz(after.values)
+    if warped < 1e-3:
+        return "Its covariance depends on x − x′ alone: the process is stationary."
+    whose = "as the latent's own" if base > 1e-3 else "although the latent's does"
+    return (
+        f"Its covariance does not depend on x − x′ alone, {whose}: {warped:.0%} of it is no "
+        "Toeplitz matrix."
+    )
+
+
+def _flow_code(flow: flows.Flow) -> str:
+    """A flow as Python that makes it."""
+    if isinstance(flow, flows.Compose):
+        return f"flows.Compose([{', '.join(map(_flow_code, flow.flows))}])"
+    return f"flows.{flow!r}"

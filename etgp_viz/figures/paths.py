@@ -1,73 +1,67 @@
-"""A latent path and its warped image, over x."""
+"""Draws of a latent process and their warped images over x."""
 
 import numpy as np
 import plotly.graph_objects as go
 
 from etgp_viz import style
-from etgp_viz.prior import WarpedPath
+from etgp_viz.figures import frames
+from etgp_viz.warping import WarpedPaths
 
-# Where the frame starts, in units of y; it grows when a curve leaves it.
-FRAME = 4.0
-# Labels at the ends of two lines stay this part of the frame apart.
-LABEL_GAP = 0.13
+WARPED = style.PALETTE[0]
+# Draws behind the first one are thin and pale.
+PALE = {"width": 1.2, "opacity": 0.6}
 
 
-def make(record: WarpedPath) -> go.Figure:
-    """Draw f₀ as a thick neutral line and the warped path in colour, each with its name."""
-    names = ("latent f₀(x)", "warped process f¹(x)")
-    colours, widths = (style.NEUTRAL, style.PALETTE[0]), (style.HERO_WIDTH, style.LINE_WIDTH)
+def make(record: WarpedPaths) -> go.Figure:
+    """f₀ as a thick grey line, the warped process in blue, each with its central 95 %."""
+    x, S = record.x, len(record.latent)
+    kinds = (
+        ("latent f₀(x)", style.NEUTRAL, record.latent, record.latent_band, style.HERO_WIDTH),
+        ("warped f(x)", WARPED, record.warped, record.warped_band, style.LINE_WIDTH + 1),
+    )
+    traces: list[go.Scatter] = []
+    for name, colour, _, limits, _ in kinds:
+        traces.append(frames.band(x, limits, f"{name}, central 95 %", colour))
+    for name, colour, curves, _, width in kinds:
+        for s in range(S):
+            look = {"width": width} if s == 0 else PALE
+            suffix = "" if s == 0 else f", draw {s + 1}"
+            traces.append(frames.line(x, curves[s], name + suffix, colour, **look))
+    words = (
+        f"draws of the latent f₀ and, {frames.coloured('warped, f = G(f₀; θ(x))', WARPED)}; "
+        "shaded: central 95 %"
+    )
     fig = go.Figure(
-        data=[
-            go.Scatter(
-                x=record.x,
-                mode="lines",
-                name=name,
-                line={"color": colour, "width": width, "simplify": False},
-                hovertemplate="x = %{x:.2f}, %{y:.2f}",
-            )
-            for name, colour, width in zip(names, colours, widths, strict=True)
-        ],
-        layout={
+        traces,
+        {
             "template": style.TEMPLATE,
-            "height": 420,
-            "xaxis": {"title": {"text": "input x"}, "range": [record.x[0], record.x[-1]]},
-            "yaxis": {"title": {"text": "value of the process, f"}, "range": [-FRAME, FRAME]},
+            "height": 380,
+            "margin": {"r": 50},
+            "xaxis": {"title": {"text": "input x"}, "range": [x[0], x[-1]]},
+            "yaxis": {"title": {"text": "value of the process"}},
             "annotations": [
-                {
-                    "text": name.replace(" f", "<br>f"),
-                    "align": "left",
-                    "x": record.x[-1],
-                    "y": 0.0,
-                    "xanchor": "left",
-                    "xshift": 8,
-                    "showarrow": False,
-                    "font": {"color": colour},
-                }
-                for name, colour in zip(names, colours, strict=True)
+                frames.label("f₀", style.NEUTRAL, x=x[-1]),
+                frames.label("f", WARPED, x=x[-1]),
+                frames.heading(words),
             ],
+            "shapes": [frames.mark(record.at)],
         },
     )
     update(fig, record)
     return fig
 
 
-def update(fig: go.Figure, record: WarpedPath) -> None:
-    """Move both lines and their names. The axes stay, unless a line would leave the frame."""
-    curves = (record.latent, record.warped)
-    reach = float(np.max(np.abs(curves)))
+def update(fig: go.Figure, record: WarpedPaths, refit: bool = False) -> None:
+    """Move every line. The axes stay, unless a line would leave the frame."""
+    curves = [*map(frames.outline, (record.latent_band, record.warped_band))]
+    curves += [*record.latent, *record.warped]
     with fig.batch_update():
-        if reach > fig.layout.yaxis.range[1]:
-            fig.layout.yaxis.range = [-1.1 * reach, 1.1 * reach]
         for trace, curve in zip(fig.data, curves, strict=True):
             trace.y = curve
-        gap = LABEL_GAP * 2 * fig.layout.yaxis.range[1]
-        ends = _apart(record.latent[-1], record.warped[-1], gap)
-        for label, end in zip(fig.layout.annotations, ends, strict=True):
-            label.y = end
-
-
-def _apart(first: float, second: float, gap: float) -> tuple[float, float]:
-    """Push two heights apart, symmetrically, until they are at least ``gap`` from each other."""
-    missing = max(0.0, gap - abs(second - first)) / 2
-    push = missing if second >= first else -missing
-    return first - push, second + push
+        low, high = frames.fit(fig.layout.yaxis, np.concatenate(curves), refit)
+        ends = np.array([record.latent[0, -1], record.warped[0, -1]])
+        for label, height in zip(
+            fig.layout.annotations, frames.spread(ends, 0.07 * (high - low)), strict=False
+        ):
+            label.y = height
+        fig.layout.shapes[0].update(x0=record.at, x1=record.at)

@@ -1,0 +1,60 @@
+"""Live figures: plotly's FigureWidget, made to start fast, and to be current after a page reload.
+
+plotly's own widget sends its five megabytes of JavaScript with every figure, tells the browser what
+to draw only after it has told it to draw, and remembers for a reload what it drew first. Here all
+figures of a kernel share one copy of the library, are complete when the browser hears of them, and
+answer a reload with what they show now.
+"""
+
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import plotly
+import plotly.graph_objects as go
+import traitlets
+
+_HERE = Path(__file__).parent
+_BUNDLE = Path(plotly.__file__).with_name("package_data") / "widgetbundle.js"
+
+
+class Library(anywidget.AnyWidget):
+    """plotly's JavaScript, sent to the browser once."""
+
+    _esm = _HERE / "library.js"
+    source = traitlets.Unicode().tag(sync=True)
+
+
+@cache
+def library() -> Library:
+    """The one copy of this kernel."""
+    return Library(source=_BUNDLE.read_text(encoding="utf-8"))
+
+
+class LiveFigure(go.FigureWidget):
+    """A complete figure as a widget that follows the width of its place."""
+
+    _esm = _HERE / "figure.js"
+
+    def __init__(self, figure: go.Figure) -> None:
+        library()
+        self._is_complete = False
+        super().__init__(figure)
+        self._config = {"responsive": True, "displayModeBar": False}
+        self._is_complete = True
+        self.open()
+
+    def open(self) -> None:
+        """Tell the browser of this widget, once there is something to draw."""
+        if self._is_complete:
+            super().open()
+
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
+        """What a page that is loaded now needs: the figure as it is now."""
+        if key is None:
+            # Straight into the store: as traits they would be sent, and this is no change.
+            self._trait_values["_widget_data"] = deepcopy(self._data)
+            self._trait_values["_widget_layout"] = deepcopy(self._layout_obj._props)
+        return super().get_state(key, drop_defaults)

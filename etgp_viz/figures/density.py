@@ -1,0 +1,50 @@
+"""The density of the process at one input, before and after a flow."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from etgp_viz import style
+from etgp_viz.figures import frames
+from etgp_viz.warping import Marginal
+
+WARPED = style.PALETTE[0]
+# The frame ends here: a flow that flattens has a density of infinite height.
+TALLEST = 3.0
+
+
+def make(record: Marginal) -> go.Figure:
+    """Densities of f₀(x) and of f(x)."""
+    fill = {"width": 3.5, "fill": "tozeroy", "fillcolor": frames.translucent(WARPED)}
+    traces = [
+        frames.line(record.f, record.f, "latent f₀(x)", style.NEUTRAL, width=style.HERO_WIDTH),
+        frames.line(record.f, record.f, "warped f(x)", WARPED, **fill),
+    ]
+    fig = go.Figure(
+        traces,
+        {
+            "template": style.TEMPLATE,
+            "height": 330,
+            "margin": {"r": 20, "t": 50},
+            "xaxis": {"title": {"text": "value of the process"}},
+            "yaxis": {"title": {"text": "density"}, "range": [0.0, 1.0]},
+            "annotations": [frames.heading("")],
+        },
+    )
+    update(fig, record)
+    return fig
+
+
+def update(fig: go.Figure, record: Marginal, refit: bool = False) -> None:
+    """Move both densities."""
+    densities = (record.base_density, record.warped_density)
+    with fig.batch_update():
+        for trace, x, y in zip(fig.data, (record.f, record.g), densities, strict=True):
+            trace.update(x=x, y=y)
+        frames.fit(fig.layout.xaxis, np.concatenate([record.f, record.g]), refit)
+        top = min(TALLEST, float(np.max(densities)))
+        frames.fit(fig.layout.yaxis, np.array([0.0, top]), refit)
+        fig.layout.annotations[
+            0
+        ].text = (
+            f"<b>density at x = {record.at:.2f}</b><br>latent, {frames.coloured('warped', WARPED)}"
+        )

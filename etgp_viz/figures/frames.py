@@ -1,0 +1,155 @@
+"""What pictures share: axes that hold still, labels that keep apart, and drawn numbers as a table."""
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from scipy.optimize import isotonic_regression
+
+from etgp_viz import style
+
+# The frame around a curve, as a part of its height, and the text size in "present" mode.
+MARGIN = 0.08
+PRESENT_SIZE = 20
+
+
+def fit(axis: Any, values: np.ndarray, refit: bool = False) -> tuple[float, float]:
+    """Let an axis hold the values: it stays where it is, and grows when they leave it.
+
+    With `refit` it fits them closely, whatever it held before. Returns the limits (inside a
+    `batch_update` the axis itself still shows the old ones).
+    """
+    low, high = float(np.min(values)), float(np.max(values))
+    if axis.range is not None and not refit:
+        if axis.range[0] <= low and high <= axis.range[1]:
+            return axis.range
+        low, high = min(low, axis.range[0]), max(high, axis.range[1])
+    room = MARGIN * (high - low) or 1.0
+    axis.range = (low - room, high + room)
+    return low - room, high + room
+
+
+def spread(heights: np.ndarray, gap: float) -> np.ndarray:
+    """Heights moved as little as possible (least squares) so that all are `gap` apart.
+
+    With h sorted, h′ᵢ₊₁ − h′ᵢ ≥ gap says that h′ᵢ − i·gap never falls: an isotonic regression.
+    """
+    heights = np.asarray(heights, dtype=float)
+    order = np.argsort(heights, kind="stable")
+    steps = gap * np.arange(len(heights))
+    moved = np.empty_like(heights)
+    moved[order] = isotonic_regression(heights[order] - steps).x + steps
+    return moved
+
+
+def enlarge(fig: go.Figure, large: bool) -> None:
+    """Words to be read from the back of a lecture hall, or back to their usual size."""
+    fig.layout.font.size = PRESENT_SIZE if large else style.TEXT_SIZE
+
+
+def table(figures: Mapping[str, go.Figure]) -> str:
+    """Everything that is drawn, as CSV with a row for each point (each cell of a heat map)."""
+    parts = [
+        _points(trace).assign(figure=name, trace=trace.name)
+        for name, figure in figures.items()
+        for trace in figure.data
+        if trace.visible is not False
+    ]
+    columns = ["figure", "trace", "x", "y", "z"]
+    text = io.StringIO()
+    pd.concat(parts, ignore_index=True).reindex(columns=columns).to_csv(text, index=False)
+    return text.getvalue()
+
+
+def _points(trace: Any) -> pd.DataFrame:
+    x, y = np.asarray(trace.x), np.asarray(trace.y)
+    if trace.type != "heatmap":
+        return pd.DataFrame({"x": x, "y": y})
+    columns, rows = np.meshgrid(x, y)
+    z = np.asarray(trace.z, dtype=float)
+    return pd.DataFrame({"x": columns.ravel(), "y": rows.ravel(), "z": z.ravel()})
+
+
+def line(x: np.ndarray, y: np.ndarray, name: str, colour: str, **look: Any) -> go.Scatter:
+    """A line; `look` holds `width`, `dash`, and anything else that a trace takes."""
+    shape = {"color": colour, "width": look.pop("width", style.LINE_WIDTH)}
+    shape |= {"dash": look.pop("dash", "solid"), "simplify": False}
+    hover = look.pop("hovertemplate", f"{name}<br>%{{x:.2f}}, %{{y:.2f}}<extra></extra>")
+    return go.Scatter(x=x, y=y, name=name, mode="lines", line=shape, hovertemplate=hover, **look)
+
+
+def band(x: np.ndarray, limits: np.ndarray, name: str, colour: str, **look: Any) -> go.Scatter:
+    """The region between two curves ``[2, N]``, as one closed outline."""
+    return go.Scatter(
+        x=np.concatenate([x, x[::-1]]),
+        y=outline(limits),
+        name=name,
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=translucent(colour),
+        hoverinfo="skip",
+        **look,
+    )
+
+
+def outline(limits: np.ndarray) -> np.ndarray:
+    """The y of a `band`: the lower curve forth and the upper one back."""
+    return np.concatenate([limits[0], limits[1][::-1]])
+
+
+def translucent(colour: str, opacity: float = 0.18) -> str:
+    """A colour (#rrggbb or rgb(…)) that lets what lies behind shine through."""
+    if colour.startswith("rgb("):
+        return colour.replace("rgb(", "rgba(").replace(")", f", {opacity})")
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {opacity})"
+
+
+def label(text: str, colour: str, **place: Any) -> dict[str, Any]:
+    """A direct label to the right of a line's end."""
+    look = {"align": "left", "xanchor": "left", "xshift": 6, "showarrow": False}
+    return {"text": text, "font": {"color": colour}, **look, **place}
+
+
+def heading(text: str) -> dict[str, Any]:
+    """What a panel shows, above its upper left corner."""
+    place = {"xref": "paper", "yref": "paper", "x": 0.0, "y": 1.0, "yshift": 4}
+    look = {"xanchor": "left", "yanchor": "bottom", "showarrow": False, "align": "left"}
+    return {"text": f"<b>{text}</b>", **place, **look}
+
+
+def heatmap(x: np.ndarray, z: np.ndarray, name: str, **look: Any) -> go.Heatmap:
+    """A matrix over x and x′."""
+    hover = f"{name}<br>x = %{{x:.2f}}, x′ = %{{y:.2f}}<br>%{{z:.3f}}<extra></extra>"
+    return go.Heatmap(x=x, y=x, z=rounded(z), name=name, hovertemplate=hover, **look)
+
+
+def rounded(z: np.ndarray) -> np.ndarray:
+    """A matrix in four digits: matrices cross to the browser as text."""
+    scale = np.max(np.abs(z)) or 1.0
+    return np.round(z, int(np.clip(4 - np.ceil(np.log10(scale)), 0, 12)))
+
+
+def fit_colours(trace: Any, z: np.ndarray, refit: bool = False) -> None:
+    """Let the colours of a heat map, centred on zero, hold the matrix.
+
+    The scale grows when the matrix leaves it, and shrinks when the matrix has become pale.
+    """
+    top = float(np.max(np.abs(z))) or 1.0
+    if refit or trace.zmax is None or not trace.zmax / 4 <= top <= trace.zmax:
+        trace.update(zmin=-top, zmax=top)
+
+
+def coloured(words: str, colour: str) -> str:
+    """Words in a line's colour, for headings that serve as legends."""
+    return f"<span style='color:{colour}'>{words}</span>"
+
+
+def mark(at: float) -> dict[str, Any]:
+    """A dotted line at an input that somebody looks at."""
+    look = {"color": style.NEUTRAL, "width": 1, "dash": "dot"}
+    return {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": at, "x1": at, "line": look}

@@ -1,0 +1,37 @@
+"""A matrix over x and x′, such as a covariance, in colours centred on zero."""
+
+import plotly.graph_objects as go
+
+from etgp_viz import style
+from etgp_viz.figures import frames
+from etgp_viz.warping import Matrix
+
+
+def make(record: Matrix) -> go.Figure:
+    """A heat map with x′ downwards, as a matrix is written."""
+    bar = {"thickness": 10, "outlinewidth": 0, "nticks": 5, "xpad": 4}
+    trace = frames.heatmap(
+        record.x, record.values, record.name, colorscale=style.DIVERGING, colorbar=bar
+    )
+    fig = go.Figure(
+        trace,
+        {
+            "template": style.TEMPLATE,
+            "height": 330,
+            "margin": {"r": 20},
+            "xaxis": {"title": {"text": "x"}, "constrain": "domain"},
+            "yaxis": {"title": {"text": "x′"}, "autorange": "reversed"},
+            "annotations": [frames.heading("")],
+        },
+    )
+    update(fig, record)
+    return fig
+
+
+def update(fig: go.Figure, record: Matrix, refit: bool = False) -> None:
+    """Recolour; the scale grows when the matrix leaves it."""
+    with fig.batch_update():
+        trace = fig.data[0]
+        trace.update(z=frames.rounded(record.values), name=record.name)
+        frames.fit_colours(trace, record.values, refit)
+        fig.layout.annotations[0].text = f"<b>{record.name}</b>"
