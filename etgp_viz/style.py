@@ -70,5 +70,5 @@ def superscript(number: int) -> str:
 
 
 def process(c: int) -> str:
-    """The name of the process of class c = 0, 1, …: f¹, f², …"""
+    """The name of the process of class c = 0, 1, …, counted from one as in f¹."""
     return f"f{superscript(c + 1)}"

@@ -125,8 +125,8 @@ class Explorer(ABC):
     def print_figure(self) -> Any:
         """The main picture as a matplotlib figure, for slides and papers."""
 
-    def clicked(self, figure: str, panel: str, x: float, y: float) -> None:
-        """Somebody clicked into a panel, at a place in the units of its axes."""
+    def clicked(self, figure: str, panel: str, x: float, y: float) -> None:  # noqa: B027
+        """Somebody clicked into a panel, at a place in the units of its axes. Most do nothing."""
 
     # What a user calls ----------------------------------------------------------------------
 

@@ -21,9 +21,10 @@ FULL_WIDTH = {"width": "auto"}
 
 @dataclass(frozen=True)
 class Control(ABC):
-    """One control: `words` with its symbol, the `group` it stands in, `right`: what more of it does.
+    """One control: `words` with its symbol, and the `group` it stands in.
 
-    `when(state)` tells whether the control matters; where it does not, it is hidden.
+    `right` says what more of it does. `when(state)` tells whether the control matters; where it
+    does not, it is hidden.
     """
 
     words: str

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def _from_network(state: Any) -> bool:
 
 @dataclass(frozen=True)
 class FlowState:
-    """What the controls say. A parameter of a flow is a tuple of its values at five knots over x."""
+    """What the controls say. A parameter of a flow is given by its values at five knots over x."""
 
     kernel: str = shown("rbf", Choice("kernel", prior.KERNELS, group="Latent"))
     lengthscale: float = shown(
@@ -114,7 +114,7 @@ class FlowExplorer(Explorer):
     """
 
     State = FlowState
-    pictures = {
+    pictures: ClassVar = {
         "paths": paths,
         "parameters": parameters,
         "map": flow_map,
@@ -123,7 +123,7 @@ class FlowExplorer(Explorer):
         "covariance": matrix,
     }
     full_width = ("paths", "parameters")
-    presets = {
+    presets: ClassVar = {
         "Nothing happens": Preset(
             "Scale 1 and shift 0 leave every draw as it is. All training starts here.",
             {"linear_a": (1.0,) * 5, "linear_b": (0.0,) * 5},

@@ -1,4 +1,4 @@
-"""What pictures share: axes that hold still, labels that keep apart, and drawn numbers as a table."""
+"""What pictures share: axes that hold still, labels that keep apart, what is drawn as a table."""
 
 import io
 from collections.abc import Mapping

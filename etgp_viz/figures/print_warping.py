@@ -17,7 +17,7 @@ def make(
 ) -> Figure:
     """Paths above; the map, the densities and the two covariances below."""
     fig = Figure(figsize=(11.0, 6.0), layout="constrained")
-    above, below = fig.subfigures(2, 1)
+    above, below = np.ravel(fig.subfigures(2, 1))
     _draw_paths(above.subplots(), paths)
     panels = below.subplots(1, 4)
     _draw_map(panels[0], density)
@@ -30,8 +30,15 @@ def make(
 def draw_matrix(axes: Axes, record: Matrix) -> None:
     """A matrix in colours centred on zero, with its bar."""
     top = np.max(np.abs(record.values)) or 1.0
-    look = {"cmap": style.DIVERGING, "vmin": -top, "vmax": top, "rasterized": True}
-    mesh = axes.pcolormesh(record.x, record.x, record.values, **look)
+    mesh = axes.pcolormesh(
+        record.x,
+        record.x,
+        record.values,
+        cmap=style.DIVERGING,
+        vmin=-top,
+        vmax=top,
+        rasterized=True,
+    )
     axes.set(title=record.name, xlabel="x", ylabel="x′", aspect="equal")
     axes.invert_yaxis()
     axes.figure.colorbar(mesh, ax=axes, shrink=0.7)

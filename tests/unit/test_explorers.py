@@ -45,7 +45,7 @@ def assert_sound(explorer, counts):
     for name, figure in explorer.figures.items():
         for trace in figure.data:
             for axis in ("x", "y", "z"):
-                values = trace[axis] if axis in trace else None
+                values = getattr(trace, axis, None)
                 if values is not None and np.asarray(values).dtype.kind in "if":
                     assert np.all(np.isfinite(np.asarray(values, float))), (name, trace.name, axis)
     for name, control in explorer.controls.items():
