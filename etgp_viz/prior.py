@@ -40,7 +40,7 @@ def kernel(
     The two that are not stationary have weights of variance 1/lengthscale² in place of a
     lengthscale; `period` concerns the periodic one alone.
     """
-    check_choice(name, "name", KERNELS)
+    check_choice(name, "name", tuple(KERNELS))
     ell, v = check_positive(lengthscale, "lengthscale"), check_positive(variance, "variance")
     match name:
         case "rbf":
@@ -80,7 +80,7 @@ def noise(seed: int, *shape: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape)
 
 
-def profile(knots: Sequence[float], share: np.ndarray) -> np.ndarray:
+def profile(knots: Sequence[float] | np.ndarray, share: np.ndarray) -> np.ndarray:
     """A smooth function through equally spaced knots, at `share` ∈ [0, 1] of their span.
 
     Piecewise cubic and monotone between knots: it never leaves the range of its knots.

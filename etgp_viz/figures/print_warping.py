@@ -17,9 +17,9 @@ def make(
 ) -> Figure:
     """Paths above; the map, the densities and the two covariances below."""
     fig = Figure(figsize=(11.0, 6.0), layout="constrained")
-    above, below = np.ravel(fig.subfigures(2, 1))
-    _draw_paths(above.subplots(), paths)
-    panels = below.subplots(1, 4)
+    grid = fig.add_gridspec(2, 4)
+    _draw_paths(fig.add_subplot(grid[0, :]), paths)
+    panels = [fig.add_subplot(grid[1, k]) for k in range(4)]
     _draw_map(panels[0], density)
     _draw_densities(panels[1], density)
     draw_matrix(panels[2], latent_covariance)
@@ -30,15 +30,8 @@ def make(
 def draw_matrix(axes: Axes, record: Matrix) -> None:
     """A matrix in colours centred on zero, with its bar."""
     top = np.max(np.abs(record.values)) or 1.0
-    mesh = axes.pcolormesh(
-        record.x,
-        record.x,
-        record.values,
-        cmap=style.DIVERGING,
-        vmin=-top,
-        vmax=top,
-        rasterized=True,
-    )
+    mesh = axes.pcolormesh(record.x, record.x, record.values, cmap=style.DIVERGING, rasterized=True)
+    mesh.set_clim(-top, top)
     axes.set(title=record.name, xlabel="x", ylabel="x′", aspect="equal")
     axes.invert_yaxis()
     axes.figure.colorbar(mesh, ax=axes, shrink=0.7)

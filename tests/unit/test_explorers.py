@@ -57,6 +57,7 @@ def trace_counts(explorer):
     return {name: len(figure.data) for name, figure in explorer.figures.items()}
 
 
+@pytest.mark.slow
 def test_every_control_at_its_ends_and_between(explorer):
     counts, start = trace_counts(explorer), dataclasses.asdict(explorer.state)
     with warnings.catch_warnings():

@@ -1,0 +1,110 @@
+"""The flow explorer: what is drawn, what is said, and what stays when a slider moves."""
+
+import numpy as np
+import pytest
+
+from etgp_viz.explorers import FlowExplorer
+
+
+@pytest.fixture
+def explorer():
+    return FlowExplorer()
+
+
+def curve(explorer, figure, name):
+    (trace,) = (trace for trace in explorer.figures[figure].data if trace.name == name)
+    return np.array(trace.y)
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.0, 0.0), (-2.0, 0.5), (0.0, -1.0), (0.5, 0.0)])
+def test_sliders_move_the_warped_curve_only(explorer, a, b):
+    before = curve(explorer, "paths", "latent f₀(x)")
+    explorer.controls["linear_a"].slider.value = a
+    explorer.controls["linear_b"].slider.value = b
+    latent = curve(explorer, "paths", "latent f₀(x)")
+    np.testing.assert_array_equal(latent, before)
+    np.testing.assert_allclose(curve(explorer, "paths", "warped f(x)"), a * latent + b, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"linear_a": (1.0,) * 5, "linear_b": (0.0,) * 5}, "changes nothing"),
+        ({"linear_a": (0.0,) * 5}, "flattens everything to 1.00"),
+        ({"linear_a": (-1.0,) * 5}, "1.00 times as spread out as f₀, upside down"),
+        ({"linear_b": (2.0,) * 5}, "centred on 2.00 and still Gaussian"),
+        ({"flow": "sal", "sal_a": (-1.0,) * 5}, "skewed to the right"),
+        ({"linear_a": (0.5, 1.0, 2.0, 1.0, 0.5)}, "although the latent's does"),
+        ({"kernel": "arccos"}, "as the latent's own"),
+        ({}, "the process is stationary"),
+    ],
+)
+def test_the_summary_says_what_is_seen(explorer, values, words):
+    explorer.set(**values)
+    assert words in explorer.summary
+
+
+def test_a_view_only_control_recomputes_no_covariance(explorer):
+    before = explorer.records["covariance"]
+    explorer.controls["at"].value = 1.5
+    assert explorer.records["covariance"] is before
+    assert explorer.records["density"].at == 1.5
+
+
+def test_a_click_marks_an_input(explorer):
+    explorer._on_message({"click": "paths", "panel": "xy", "x": 2.0, "y": 0.0})
+    assert explorer.state.at == 2.0
+    assert explorer.figures["parameters"].layout.shapes[0].x0 == 2.0
+    explorer._on_message({"click": "covariance", "panel": "xy", "x": -2.0, "y": 0.0})
+    assert explorer.state.at == 2.0
+
+
+def test_axes_hold_until_a_curve_leaves_the_frame(explorer):
+    axis = explorer.figures["paths"].layout.yaxis
+    held = axis.range
+    explorer.set(linear_a=(0.5,) * 5)
+    assert axis.range == held
+    explorer.set(linear_a=(3.0,) * 5, linear_b=(3.0,) * 5)
+    grown = axis.range
+    assert grown[1] > held[1]
+    explorer.set(linear_a=(1.0,) * 5, linear_b=(0.0,) * 5)
+    assert axis.range == grown
+    explorer._rescale()
+    assert axis.range[1] < grown[1]
+
+
+class TestProfile:
+    """A parameter's slider and its knots."""
+
+    def test_the_slider_lifts_every_knot_and_keeps_the_shape(self, explorer):
+        control = explorer.controls["linear_b"]
+        control.value = (0.0, 1.0, 2.0, 1.0, 0.0)
+        assert control.slider.value == pytest.approx(0.8)
+        control.slider.value = 1.8
+        assert explorer.state.linear_b == pytest.approx((1.0, 2.0, 3.0, 2.0, 1.0))
+        control.slider.value = 2.8  # the middle knot meets the end of the range
+        assert explorer.state.linear_b == pytest.approx((2.0, 3.0, 3.0, 3.0, 2.0))
+        control.slider.value = 1.8  # and comes back
+        assert explorer.state.linear_b == pytest.approx((1.0, 2.0, 3.0, 2.0, 1.0))
+
+    def test_a_dragged_knot_moves_the_parameter_there(self, explorer):
+        control = explorer.controls["linear_a"]
+        control.opener.value = True
+        assert control.knots.layout.display == ""
+        control.knots.value = [1.5, 1.5, 1.5, 1.5, -9.0]  # outside: held at the end of the range
+        assert explorer.state.linear_a == (1.5, 1.5, 1.5, 1.5, -3.0)
+        values = explorer.records["parameters"].values[:, 0]
+        assert values[0] == pytest.approx(1.5)
+        assert values[-1] == pytest.approx(-3.0)
+        assert control.knots.curve[-1] == pytest.approx(-3.0)
+
+    def test_a_varying_profile_shows_its_knots(self):
+        explorer = FlowExplorer(linear_a=(0.5, 1.0, 2.0, 1.0, 0.5))
+        assert explorer.controls["linear_a"].opener.value
+        assert not explorer.controls["linear_b"].opener.value
+
+
+def test_the_seed_chooses_the_draw():
+    first, same, other = (FlowExplorer(seed=s).records["paths"].latent for s in (0, 0, 1))
+    np.testing.assert_array_equal(first, same)
+    assert np.max(np.abs(first - other)) > 0.1

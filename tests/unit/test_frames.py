@@ -1,0 +1,81 @@
+"""What pictures share: axes that hold, labels that keep apart, colours, and the table."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from etgp_viz import style
+from etgp_viz.figures import frames
+
+heights = st.lists(st.floats(-5, 5), min_size=1, max_size=12).map(np.array)
+
+
+@given(heights, st.floats(0.01, 1.0))
+def test_labels_keep_apart_and_in_order(values, gap):
+    moved = frames.spread(values, gap)
+    order = np.argsort(values, kind="stable")
+    assert np.all(np.diff(moved[order]) >= gap - 1e-9)
+    assert moved.mean() == pytest.approx(values.mean(), abs=1e-9)  # as a whole they stay
+
+
+def test_labels_that_are_apart_stay():
+    values = np.array([3.0, -1.0, 0.5])
+    np.testing.assert_allclose(frames.spread(values, 1.0), values)
+
+
+def test_an_axis_holds_grows_and_fits_again():
+    axis = go.layout.YAxis()
+    low, high = frames.fit(axis, np.array([-1.0, 1.0]))
+    assert low < -1.0
+    assert high > 1.0
+    assert frames.fit(axis, np.array([0.0, 0.5])) == (low, high)
+    grown = frames.fit(axis, np.array([0.0, 5.0]))
+    assert grown[0] <= low
+    assert grown[1] > 5.0
+    assert frames.fit(axis, np.array([0.0, 1.0]), refit=True)[1] < 1.2
+    assert frames.fit(go.layout.YAxis(), np.array([2.0, 2.0])) == (1.0, 3.0)
+
+
+def test_a_colour_scale_is_centred_and_holds():
+    trace = go.Heatmap()
+    frames.fit_colours(trace, np.array([[-2.0, 1.0]]))
+    assert (trace.zmin, trace.zmax) == (-2.0, 2.0)
+    frames.fit_colours(trace, np.array([[0.0, 1.0]]))
+    assert trace.zmax == 2.0
+    frames.fit_colours(trace, np.array([[0.0, 0.1]]))
+    assert trace.zmax == 0.1
+
+
+def test_matrices_are_rounded_to_four_digits_of_their_largest():
+    z = np.array([[1234.5678, 0.01], [-0.5, 3.0]])
+    np.testing.assert_allclose(frames.rounded(z), z, atol=0.5)
+    np.testing.assert_allclose(frames.rounded(z / 1e6), z / 1e6, atol=0.5e-6)
+
+
+def test_the_table_holds_every_point_that_is_shown():
+    fig = go.Figure(
+        [
+            go.Scatter(x=[0, 1], y=[2, 3], name="line"),
+            go.Scatter(x=[0, 1], y=[2, 3], name="hidden", visible=False),
+            go.Heatmap(x=[0, 1], y=[5, 6], z=[[1, 2], [3, 4]], name="map"),
+        ]
+    )
+    found = pd.read_csv(io.StringIO(frames.table({"one": fig})))
+    assert list(found.columns) == ["figure", "trace", "x", "y", "z"]
+    assert found.trace.tolist() == ["line"] * 2 + ["map"] * 4
+    cell = found[(found.trace == "map") & (found.x == 1) & (found.y == 6)]
+    assert cell.z.item() == 4
+
+
+def test_colours_and_names_of_classes():
+    assert [style.colour(c, 8) for c in range(8)] == list(style.PALETTE)
+    assert len({style.colour(c, 20) for c in range(20)}) == 20
+    assert style.process(0) == "f¹"
+    assert style.process(11) == "f¹²"
+    assert frames.translucent("#0072B2", 0.5) == "rgba(0, 114, 178, 0.5)"
+    assert frames.translucent("rgb(1, 2, 3)", 0.5) == "rgba(1, 2, 3, 0.5)"
