@@ -1,5 +1,5 @@
 // What a page of an explorer needs from the browser: pictures that follow the width of their place,
-// alt text, one class standing out under the mouse, clicks in a picture, a way back to a control's
+// alt text, one class standing out under the mouse, one cursor for all, clicks in a picture, a way back to a control's
 // default, the clipboard and downloads.
 
 const PLOT = ".js-plotly-plot";
@@ -44,6 +44,30 @@ function watchHover(page) {
     plot.on("plotly_hover", (event) => emphasise(page, event.points[0].data.legendgroup));
     plot.on("plotly_unhover", () => emphasise(page, null));
   }
+}
+
+// One cursor for all figures that share the x axis: a thin line at the same x in each of them.
+function watchCursor(page) {
+  const panels = () => [...page.querySelectorAll(".etgp-shares-x .nsewdrag")];
+  const lineIn = (box) => {
+    const line = box.querySelector(".etgp-cursor") ?? document.createElement("div");
+    line.className = "etgp-cursor";
+    box.appendChild(line);
+    return line;
+  };
+  page.addEventListener("mousemove", (event) => {
+    const here = event.target.closest?.(".etgp-shares-x .nsewdrag")?.getBoundingClientRect();
+    for (const panel of panels()) {
+      const box = panel.closest(".etgp-shares-x");
+      const line = lineIn(box), place = panel.getBoundingClientRect(), outer = box.getBoundingClientRect();
+      line.style.display = here ? "block" : "none";
+      if (!here) continue;
+      const share = (event.clientX - here.left) / here.width;
+      line.style.left = `${place.left - outer.left + share * place.width}px`;
+      line.style.top = `${place.top - outer.top}px`;
+      line.style.height = `${place.height}px`;
+    }
+  });
 }
 
 // A click anywhere in a panel, in the units of its axes; plotly itself only reports clicks on points.
@@ -114,6 +138,7 @@ export default {
       page = place;
       stopClicks = watchClicks(page, send);
       watchDefaults(page, send);
+      watchCursor(page);
       page.addEventListener("mouseenter", () => watchHover(page));
       refresh();
     });
