@@ -1,6 +1,6 @@
 // What a page of an explorer needs from the browser: pictures that follow the width of their place,
-// alt text, one class standing out under the mouse, one cursor for all, clicks in a picture, a way back to a control's
-// default, the clipboard and downloads.
+// alt text, one class standing out under the mouse, one cursor for all, clicks in a picture, arrow
+// keys on logarithmic sliders, a way back to a control's default, the clipboard and downloads.
 
 const PLOT = ".js-plotly-plot";
 
@@ -111,6 +111,20 @@ function watchDefaults(page, send) {
   });
 }
 
+// A logarithmic slider has no steps of its own: an arrow key moves it by a part of its range.
+function watchArrows(page) {
+  page.addEventListener("keydown", (event) => {
+    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 }[event.key];
+    const slider = event.target.closest?.(".etgp-log .noUi-handle")?.closest(".noUi-target")?.noUiSlider;
+    if (!by || !slider) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const { min, max } = slider.options.range;
+    const [low, high] = [min, max].flat().map(Number);
+    slider.set(Number(slider.get()) + (by * (high - low)) / 80);
+  }, true);
+}
+
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -139,6 +153,7 @@ export default {
       stopClicks = watchClicks(page, send);
       watchDefaults(page, send);
       watchCursor(page);
+      watchArrows(page);
       page.addEventListener("mouseenter", () => watchHover(page));
       refresh();
     });

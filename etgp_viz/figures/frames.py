@@ -42,7 +42,11 @@ def move(
         if any(not _same(fig._data[first + k].get(name), traces[name][k]) for name in traces)
     ]
     fig.plotly_update(
-        restyle_data={name: [traces[name][k] for k in changed] for name in traces if changed},
+        restyle_data={
+            name: [_sendable(values[k]) for k in changed]
+            for name, values in traces.items()
+            if changed
+        },
         relayout_data={
             path: value
             for path, value in (layout or {}).items()
@@ -50,6 +54,11 @@ def move(
         },
         trace_indexes=[first + k for k in changed],
     )
+
+
+def _sendable(value: Any) -> Any:
+    """Arrays cross to the browser as they lie in memory: in one piece."""
+    return np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
 
 
 def _value_at(layout: Any, path: str) -> Any:
