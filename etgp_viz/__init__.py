@@ -14,6 +14,7 @@ _MODULES = (
     "baselines",
     "building",
     "covariance",
+    "datasets",
     "doctor",
     "explorers",
     "figures",
