@@ -16,6 +16,7 @@ _MODULES = (
     "covariance",
     "datasets",
     "doctor",
+    "estimator",
     "explorers",
     "figures",
     "flows",
@@ -29,6 +30,7 @@ _MODULES = (
 # Where a name lives that people use straight from the package.
 _HOMES = {
     "ETGP": "model",
+    "ETGPClassifier": "estimator",
     "FitResult": "history",
     "FlowNetwork": "networks",
     "build": "building",
