@@ -179,22 +179,6 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
 
         return saved.load(cls, Path(path))
 
-    def rebuild(self, values: Mapping[str, np.ndarray]) -> None:
-        """Make ``model_`` anew from the values of its parameters, by GPflow path."""
-        from etgp_viz.building import build
-
-        Z = values[".inducing_variable.Z"]
-        self.model_ = build(
-            f"etgp-{self.flow}",
-            Z,
-            len(self.classes_),
-            inducing_points=Z,
-            hidden=self.hidden,
-            dropout=self.dropout,
-            weight_decay=self.weight_decay,
-        )
-        assign(self.model_, values)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # A dropout draw belongs to a row's place, so that a row's Bayesian prediction changes a
@@ -214,7 +198,23 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         stored = state.pop("model_", None)
         super().__setstate__(state)
         if stored is not None:
-            self.rebuild(stored)
+            self._rebuild(stored)
+
+    def _rebuild(self, stored: Mapping[str, np.ndarray]) -> None:
+        """Make ``model_`` anew from the values of its parameters, by GPflow path."""
+        from etgp_viz.building import build
+
+        Z = stored[".inducing_variable.Z"]
+        self.model_ = build(
+            f"etgp-{self.flow}",
+            Z,
+            len(self.classes_),
+            inducing_points=Z,
+            hidden=self.hidden,
+            dropout=self.dropout,
+            weight_decay=self.weight_decay,
+        )
+        assign(self.model_, stored)
 
     def _check_params(self) -> None:
         """Check what `build` and `fit` of the package do not check themselves."""

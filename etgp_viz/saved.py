@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from etgp_viz.checkpoints import UNREADABLE, write
-from etgp_viz.estimator import values
 
 __all__ = ["load", "save"]
 
@@ -29,7 +28,8 @@ Z = f"{PARAMETER}.inducing_variable.Z"
 
 def save(classifier: Any, path: Path) -> None:
     """Write a trained `ETGPClassifier`, in one move."""
-    labels = classifier.classes_
+    state = classifier.__getstate__()  # with the model's parameters as arrays
+    labels = state["classes_"]
     if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):
         labels = labels.astype(str)
     if labels.dtype.kind not in "biufU":
@@ -43,18 +43,18 @@ def save(classifier: Any, path: Path) -> None:
         "format": FORMAT,
         "version": VERSION,
         "params": params,
-        "jitter": classifier._jitter,
-        "labels": classifier.classes_.dtype.kind,
+        "jitter": state["_jitter"],
+        "labels": state["classes_"].dtype.kind,
     }
     arrays = {
         "header": np.array(json.dumps(header, default=_plain)),
         "classes": labels,
-        "mean": classifier.mean_,
-        "scale": classifier.scale_,
+        "mean": state["mean_"],
+        "scale": state["scale_"],
     }
-    if hasattr(classifier, "feature_names_in_"):
-        arrays["feature_names"] = classifier.feature_names_in_.astype(str)
-    arrays |= {PARAMETER + key: value for key, value in values(classifier.model_).items()}
+    if "feature_names_in_" in state:
+        arrays["feature_names"] = state["feature_names_in_"].astype(str)
+    arrays |= {PARAMETER + path: value for path, value in state["model_"].items()}
     write(path, arrays)
 
 
@@ -96,30 +96,33 @@ def _classifier(cls: Any, header: dict[str, Any], arrays: dict[str, np.ndarray])
     if unknown:
         raise ValueError(f"its settings differ in {', '.join(sorted(unknown))}")
     params["hidden"] = tuple(params["hidden"])
-    classifier = cls(**params)
-    classifier._check_params()
     classes, mean, scale = arrays["classes"], arrays["mean"], arrays["scale"]
     C, D = len(classes), len(mean)
     if classes.ndim != 1 or C < 2 or mean.shape != (D,) or scale.shape != (D,):
         raise ValueError("its labels or scales have the wrong shape")
     if arrays[Z].ndim != 2 or arrays[Z].shape[1] != D:
         raise ValueError("its inducing points have the wrong shape")
-    stored = sum(array.size for key, array in arrays.items() if key.startswith(PARAMETER))
-    if sum(a * b for a, b in pairwise([D, *classifier.hidden, C])) > stored:
-        raise ValueError("its network has more weights than the file holds")
     for key, array in arrays.items():
-        if key != "classes" and array.dtype.kind == "f" and not np.isfinite(array).all():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(f"{key} is not finite")
-    classifier.classes_ = classes.astype(object) if header["labels"] == "O" else classes
-    classifier.mean_, classifier.scale_ = mean, scale
-    classifier.n_features_in_ = D
+    model = {k.removeprefix(PARAMETER): v for k, v in arrays.items() if k.startswith(PARAMETER)}
+    weights = sum(a * b for a, b in pairwise([D, *params["hidden"], C]))
+    if weights > sum(array.size for array in model.values()):
+        raise ValueError("its network has more weights than the file holds")
+    state = {
+        **params,
+        "classes_": classes.astype(object) if header["labels"] == "O" else classes,
+        "mean_": mean,
+        "scale_": scale,
+        "n_features_in_": D,
+        "history_": None,
+        "model_": model,
+        "_jitter": float(header["jitter"]),
+    }
     if "feature_names" in arrays:
-        classifier.feature_names_in_ = arrays["feature_names"].astype(object)
-    classifier.history_ = None
-    classifier._jitter = float(header["jitter"])
-    classifier.rebuild(
-        {k.removeprefix(PARAMETER): v for k, v in arrays.items() if k.startswith(PARAMETER)}
-    )
+        state["feature_names_in_"] = arrays["feature_names"].astype(object)
+    classifier = cls()
+    classifier.__setstate__(state)
     return classifier
 
 

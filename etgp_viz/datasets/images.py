@@ -17,37 +17,20 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from tqdm.auto import tqdm
 
-from etgp_viz.datasets.fetch import Source, find
+from etgp_viz.datasets.fetch import find
 from etgp_viz.datasets.prepare import Table
 from etgp_viz.datasets.record import Card
-from etgp_viz.datasets.tables import CC_BY, UCI
+from etgp_viz.datasets.sources import CHARACTERFONT, DEVANGARI
+from etgp_viz.datasets.tables import CC_BY
 from etgp_viz.validation import check_count
 
 __all__ = ["characterfont", "devangari"]
 
 UNCHECKED = "The archive's checksum is not known here: its format and CRC-32 are checked instead."
 
-DEVANGARI = Source(
-    file="devangari/DevanagariHandwrittenCharacterDataset.zip",
-    page=f"{UCI}/dataset/389",
-    urls=(
-        f"{UCI}/static/public/389/devanagari+handwritten+character+dataset.zip",
-        f"{UCI}/ml/machine-learning-databases/00389/DevanagariHandwrittenCharacterDataset.zip",
-    ),
-    limit=300_000_000,
-)
 IMAGE_BYTES = 100_000  # most that a PNG of 32 × 32 grey pixels may take
 IMAGES = 200_000  # most that an archive may hold
 
-CHARACTERFONT = Source(
-    file="characterfont/fonts.zip",
-    page=f"{UCI}/dataset/417",
-    urls=(
-        f"{UCI}/static/public/417/character+font+images.zip",
-        f"{UCI}/ml/machine-learning-databases/00417/fonts.zip",
-    ),
-    limit=1_000_000_000,
-)
 FONT_BYTES = 500_000_000  # most that one font's table may take
 FONTS = 1000
 PIXELS = [f"r{row}c{column}" for row in range(20) for column in range(20)]

@@ -1,7 +1,7 @@
 """The published tables: vowel, absenteeism, avila, leaves100, and scikit-learn's three.
 
 Each function reads one data set as a `Table` with a `Card`. Sizes, duplicates and outliers that the
-cards tell of were counted in the very files whose sha256 stands here.
+cards tell of were counted in the very files whose sha256 stands in `sources.py`.
 """
 
 from __future__ import annotations
@@ -11,44 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from etgp_viz.datasets.fetch import Source, find
+from etgp_viz.datasets.fetch import find
 from etgp_viz.datasets.prepare import Table
 from etgp_viz.datasets.record import Card
+from etgp_viz.datasets.sources import ABSENTEEISM, AVILA_TEST, AVILA_TRAIN, LEAVES, UCI, VOWEL
 from etgp_viz.validation import check_choice
 
 __all__ = ["absenteeism", "avila", "digits", "iris", "leaves100", "vowel", "wine"]
 
-UCI = "https://archive.ics.uci.edu"
 CC_BY = "CC BY 4.0 as far as known; confirm at the source before redistributing"
 STANDARDISED = "standardised with the training rows' means and deviations"
 
-VOWEL = Source(
-    file="vowel/vowel-context.data",
-    page=f"{UCI}/dataset/152",
-    urls=(
-        f"{UCI}/static/public/152/connectionist+bench+vowel+recognition+deterding+data.zip",
-        f"{UCI}/ml/machine-learning-databases/undocumented/connectionist-bench/vowel/"
-        "vowel-context.data",
-    ),
-    limit=5_000_000,
-    sha256="2e95c7be6c5800583b16d15ad36fd21f9681030b69bf96aa6aeab6f4f2f0726d",
-    fields_sha256="fbcdc7a38893d512842e74ad385e07bf0d192ca7089263faf5326c8c72205c27",
-)
 # The words whose vowels were spoken, in the order of the codes hid, hId, hEd, hAd, hYd, had, hOd,
 # hod, hUd, hud, hed of the published file.
 VOWELS = ["heed", "hid", "head", "had", "hud", "hard", "hod", "hoard", "hood", "who'd", "heard"]
 
-ABSENTEEISM = Source(
-    file="absenteeism/Absenteeism_at_work.csv",
-    page=f"{UCI}/dataset/445",
-    urls=(
-        f"{UCI}/static/public/445/absenteeism+at+work.zip",
-        f"{UCI}/ml/machine-learning-databases/00445/Absenteeism_at_work_AAA.zip",
-    ),
-    limit=5_000_000,
-    sha256="8033a31831f8359ba6b6bff667deebd5958511bd5f008983ef45dc7bfabfcb5b",
-    fields_sha256="9ac8ca051babc7aa7415a9d5f7b45945b0cd1140d967e3afc862221d1ce264b8",
-)
 TARGETS = {"hours": "Absenteeism time in hours", "reason": "Reason for absence"}
 CATEGORIES = (
     "Reason for absence",
@@ -69,26 +46,6 @@ REASONS = {
     28: "dental consultation",
 }
 
-AVILA_URLS = (
-    f"{UCI}/static/public/459/avila.zip",
-    f"{UCI}/ml/machine-learning-databases/00459/avila.zip",
-)
-AVILA_TRAIN = Source(
-    file="avila/avila-tr.txt",
-    page=f"{UCI}/dataset/459",
-    urls=AVILA_URLS,
-    limit=20_000_000,
-    sha256="493332af20f750a6b0f7b0c581dd2236bb68a8ace52b412aea1c9c82b2076357",
-    fields_sha256="26fb56316d157ad5860bdc64642879b68addbf1553b4b7155dbbf459b036d044",
-)
-AVILA_TEST = Source(
-    file="avila/avila-ts.txt",
-    page=f"{UCI}/dataset/459",
-    urls=AVILA_URLS,
-    limit=20_000_000,
-    sha256="0ec227d595dd8d8dc6804a7139c8b6d6e00e21aaea0d9052085057aa98c3e589",
-    fields_sha256="207ddd99523c17664bc46863934bcf7405ffb3827252bf90f3b6fb3ab06fea03",
-)
 AVILA_BROKEN = [6619, 9402]  # rows of the training file, from 0
 AVILA_FEATURES = (
     "intercolumnar distance",
@@ -101,18 +58,6 @@ AVILA_FEATURES = (
     "weight",
     "peak number",
     "modular ratio / interlinear spacing",
-)
-
-LEAVES = Source(
-    file="leaves100/data_Mar_64.txt",
-    page=f"{UCI}/dataset/241",
-    urls=(
-        f"{UCI}/static/public/241/one+hundred+plant+species+leaves+data+set.zip",
-        f"{UCI}/ml/machine-learning-databases/00241/100%20leaves%20plant%20species.zip",
-    ),
-    limit=200_000_000,  # the archive holds the leaves' images too
-    sha256="d474bdc920250745942312eb8ccf745ff4b665a59952f073572cd73cb253ba59",
-    fields_sha256="9f870d0f08160082e81eea734f45287df938398879e28b31f50effc3ffa64056",
 )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from etgp_viz import datasets
-from etgp_viz.datasets import Card, Dataset, tables
+from etgp_viz.datasets import Card, Dataset, sources, tables
 from etgp_viz.datasets.prepare import Table, draw, prepare
 
 RNG = np.random.default_rng(0)
@@ -208,7 +208,8 @@ def test_bad_arguments(name, options, says):
 
 FOLDER = os.environ.get("ETGP_VIZ_DATA")
 real = pytest.mark.skipif(
-    not (FOLDER and (Path(FOLDER) / tables.VOWEL.file).exists()), reason="ETGP_VIZ_DATA has no data"
+    not (FOLDER and (Path(FOLDER) / sources.VOWEL.file).exists()),
+    reason="ETGP_VIZ_DATA has no data",
 )
 
 
@@ -216,7 +217,7 @@ real = pytest.mark.skipif(
 def test_vowel():
     data = datasets.load("vowel")
     assert repr(data) == "Dataset('vowel', D=10, C=11, train=528, test=462)"
-    raw = np.loadtxt(Path(FOLDER) / tables.VOWEL.file, delimiter=",")
+    raw = np.loadtxt(Path(FOLDER) / sources.VOWEL.file, delimiter=",")
     assert set(raw[data.rows["train"], 1]) == set(range(8))  # speakers
     assert set(raw[data.rows["test"], 1]) == set(range(8, 15))
     np.testing.assert_array_equal(raw[:, 13], data.Y[:, 0])
@@ -239,7 +240,7 @@ def test_avila():
     train = data.train[0]
     lowest = [(train[:, d] == train[:, d].min()).sum() for d in (0, 2)]
     assert lowest == [307, 626]
-    raw = np.genfromtxt(Path(FOLDER) / tables.AVILA_TRAIN.file, delimiter=",", usecols=range(10))
+    raw = np.genfromtxt(Path(FOLDER) / sources.AVILA_TRAIN.file, delimiter=",", usecols=range(10))
     assert raw[tables.AVILA_BROKEN].max(axis=1).round() == pytest.approx([386, 43])
 
 
@@ -255,7 +256,7 @@ def test_absenteeism(target, num_classes, num_inputs):
     columns = [data.feature_names.index(month) for month in months]
     np.testing.assert_array_equal(data.X[:, columns].sum(axis=1), 1.0)
     assert data.X[:, columns[0]].sum() == 3  # "Three rows have month 0"
-    raw = np.genfromtxt(Path(FOLDER) / tables.ABSENTEEISM.file, delimiter=";", skip_header=1)
+    raw = np.genfromtxt(Path(FOLDER) / sources.ABSENTEEISM.file, delimiter=";", skip_header=1)
     assert len(raw) - len(np.unique(raw, axis=0)) == 34
     no_reason = raw[raw[:, 1] == 0, -1]
     assert (len(no_reason), (no_reason == 0).sum()) == (43, 43)
@@ -270,7 +271,7 @@ def test_leaves100():
     assert repr(data) == "Dataset('leaves100', D=64, C=100, train=900, validation=300, test=400)"
     assert {n for split in data.counts().values() for n in split.values()} == {9, 3, 4}
     assert data.class_names[0] == "Acer Campestre"
-    raw = np.genfromtxt(Path(FOLDER) / tables.LEAVES.file, delimiter=",")[:, 1:]
+    raw = np.genfromtxt(Path(FOLDER) / sources.LEAVES.file, delimiter=",")[:, 1:]
     np.testing.assert_allclose(raw * 512, np.round(raw * 512), atol=5e-3)  # steps of 1/512
     assert min(len(np.unique(column)) for column in raw.T) == 10
     assert 19 < np.abs((raw - raw.mean(axis=0)) / raw.std(axis=0)).max() < 20

@@ -303,7 +303,10 @@ class Bomb:
         (lambda a: a | {"header": np.array([Bomb()], dtype=object)}, "Object arrays cannot be"),
         (lambda a: a | {"classes": np.array([Bomb()] * 3, dtype=object)}, "Object arrays cannot"),
         (lambda a: a | {"header": header_with(a, params={"evil": 1})}, "settings differ in evil"),
-        (lambda a: a | {"header": header_with(a, params={"flow": "os"})}, "flow: expected one of"),
+        (
+            lambda a: a | {"header": header_with(a, params={"flow": "os"})},
+            "expected one of 'etgp-linear'",
+        ),
         (
             lambda a: a | {"header": header_with(a, params={"hidden": [10**9, 10**9]})},
             "its network has more weights than the file holds",
