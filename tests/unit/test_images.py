@@ -100,9 +100,7 @@ def test_an_archive_without_images_is_refused(put):
 
 def font(name, rows, value=None):
     """A table of one font as it is published, and its pixels."""
-    about = (
-        "font,fontVariant,m_label,strength,italic,orientation,m_top,m_left,originalH,originalW,h,w"
-    )
+    about = "font,fontVariant,m_label,strength,italic,orientation,m_top,m_left"
     grey = RNG.integers(256, size=(rows, 400))
     if value is not None:
         grey[0, 0] = value
