@@ -24,7 +24,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -111,7 +111,8 @@ def find(source: Source, *, progress: bool = True) -> Path:
         if not problem:
             return cached
         aside = cached.with_name(cached.name + ".damaged")
-        os.replace(cached, aside)
+        with suppress(FileNotFoundError):  # another process was faster
+            os.replace(cached, aside)
         warnings.warn(
             f"{cached}: {problem}. It was set aside as {aside.name} and is fetched again",
             RuntimeWarning,

@@ -450,6 +450,7 @@ def resumable(path, **options):
         "batch_size": 5,
         "seed": 2,
         "learning_rate": 0.4,
+        "half_life": 50.0,
         "validation": (X, Y),
         "checkpoint": path,
         "checkpoint_seconds": 1e-9,
@@ -544,6 +545,7 @@ def test_every_model_of_the_package_trains_and_resumes(tmp_path, name, natural_g
     ("model", "change", "says"),
     [
         (Line, {"learning_rate": 0.2}, "learning_rate (there 0.4, here 0.2)"),
+        (Line, {"half_life": None}, "half_life (there 50.0, here None)"),
         (Line, {"batch_size": None}, "batch_size (there 5, here None)"),
         (Line, {"seed": 9}, "seed (there 2, here 9)"),
         (Line, {"data": (X, Y + 1)}, "another data (there "),
