@@ -34,7 +34,8 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
     ----------
     flow : ``"linear"``, ``"sal"`` or ``"tanh"``
     num_inducing : number M of inducing points; fewer if there are fewer distinct rows
-    hidden : widths of the network's hidden layers
+    hidden : widths of the network's hidden layers; ten thousand rows can feed more and wider ones
+        with less dropout, such as ``(200, 200)`` and 0.1
     dropout : probability with which a hidden unit is dropped in training (and in Bayesian
         predictions)
     weight_decay : λ = 1/(2σ²) of the network's Gaussian prior
@@ -44,7 +45,8 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
     prediction : ``"pe"``, a point estimate with dropout off, or ``"ba"``, the Bayesian average of
         probabilities over ``samples`` dropout draws
     samples : number S of those draws
-    standardise : bring each input to mean 0 and standard deviation 1 first
+    standardise : bring each input to mean 0 and standard deviation 1 first; images with pixels in
+        [0, 1] are better left as they are
     validation : share of the rows to set aside; training then ends when their mean log density has
         not improved for ``patience`` epochs, and the best parameters by that measure are kept. 0
         trains on all rows and keeps the parameters of the best ELBO.
@@ -67,8 +69,8 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         flow: str = "linear",
         *,
         num_inducing: int = 100,
-        hidden: tuple[int, ...] = (200, 200),
-        dropout: float = 0.1,
+        hidden: tuple[int, ...] = (100,),
+        dropout: float = 0.25,
         weight_decay: float = 1e-5,
         epochs: int | None = None,
         batch_size: int = 500,
@@ -115,7 +117,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         self._set_scale(X[train])
         X = self._scaled(X)
         M = min(self.num_inducing, len(np.unique(X[train], axis=0)))
-        self.model_ = build(
+        model = build(
             f"etgp-{self.flow}",
             X[train],
             len(self.classes_),
@@ -129,9 +131,9 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         epochs = self.epochs or math.ceil(STEPS / (len(train) // batch_size))
         validation, stop = None, None
         if len(held_out):
-            validation, stop = (X[held_out], labels[held_out]), _EarlyStop(self)
+            validation, stop = (X[held_out], labels[held_out]), _EarlyStop(model, self.patience)
         self.history_ = fit(
-            self.model_,
+            model,
             (X[train], labels[train]),
             epochs=epochs,
             batch_size=batch_size,
@@ -144,12 +146,12 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         )
         if stop is not None:
             stop.restore()
-        self._jitter = self.history_.jitter
+        self.model_, self._jitter = model, self.history_.jitter
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities ``[N, C]``, in the order of ``classes_``."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         self._check_params()
         X = self._scaled(validate_data(self, X, dtype=np.float64, reset=False))
         from etgp_viz.backend import gpflow
@@ -169,7 +171,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         """Write the trained classifier to a file: arrays and text, nothing that can be executed."""
         from etgp_viz import saved
 
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         saved.save(self, Path(path))
 
     @classmethod
@@ -245,9 +247,9 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
 class _EarlyStop:
     """Remember the parameters with the best validation score; stop when it no longer improves."""
 
-    def __init__(self, classifier: ETGPClassifier) -> None:
-        self.model = classifier.model_
-        self.patience = classifier.patience
+    def __init__(self, model: Any, patience: int) -> None:
+        self.model = model
+        self.patience = patience
         self.best, self.epoch, self.score = values(self.model), -1, -np.inf
 
     def __call__(self, record: EpochRecord) -> bool:
