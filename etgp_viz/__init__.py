@@ -23,6 +23,7 @@ _MODULES = (
     "networks",
     "prior",
     "style",
+    "timing",
     "training",
 )
 # Where a name lives that people use straight from the package.

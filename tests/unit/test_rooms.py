@@ -13,7 +13,7 @@ TENSORFLOW = {"check_shapes", "gpflow", "tensorflow", "tensorflow_probability", 
 
 # From the ground up: the modules that share a floor, and the libraries that they never touch.
 ROOMS = (
-    ({"backend", "validation"}, PLOTS | WIDGETS),
+    ({"arguments", "backend", "validation"}, PLOTS | WIDGETS),
     ({"datasets"}, PLOTS | WIDGETS),
     ({"elementwise", "blocks"}, PLOTS | WIDGETS),
     ({"flows", "quadrature"}, PLOTS | WIDGETS),
