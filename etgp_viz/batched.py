@@ -152,11 +152,10 @@ class BatchedPosterior(gpflow.posteriors.IndependentPosteriorMultiOutput):
         moments = []
         for start in range(0, C, group):
             chosen = slice(start, start + group)
-            prior = shared or self._stacked_moments(chosen, Xnew, full_cov)
+            Kmm, Kmn, Knn = shared or self._stacked_moments(chosen, Xnew, full_cov)
+            q = q_mu[:, chosen], q_sqrt[chosen]
             moments.append(
-                batched_conditional(
-                    *prior, q_mu[:, chosen], q_sqrt[chosen], white=self.whiten, full_cov=full_cov
-                )
+                batched_conditional(Kmm, Kmn, Knn, *q, white=self.whiten, full_cov=full_cov)
             )
         means, covariances = zip(*moments, strict=True)
         mean, cov = tf.concat(means, axis=1), tf.concat(covariances, axis=0 if full_cov else 1)

@@ -17,7 +17,7 @@ import psutil
 from etgp_viz.timing import machine
 from etgp_viz.timing.worker import CAN_FORK
 
-__all__ = ["CellError", "Child", "OverBudget", "OverMemory", "Starter"]
+__all__ = ["CellError", "Child", "OverBudgetError", "OverMemoryError", "Starter"]
 
 #: how often a waiting sweep looks at the clock and at the child's memory, in seconds
 LOOK = 0.05
@@ -31,14 +31,14 @@ class CellError(Exception):
     """A cell that ended before its time; the message is its status."""
 
 
-class OverBudget(CellError):
+class OverBudgetError(CellError):
     """It took longer than it was given."""
 
     def __init__(self) -> None:
         super().__init__("over budget")
 
 
-class OverMemory(CellError):
+class OverMemoryError(CellError):
     """It took, or would have taken, more memory than it was given."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class Child:
             raise CellError(f"failed: the process ended ({type(error).__name__})") from error
         problem = answer.get("error", "")
         if problem.startswith(("ResourceExhausted", "MemoryError")):
-            raise OverMemory
+            raise OverMemoryError
         if problem:
             raise CellError(f"failed: {problem}")
         return answer
@@ -101,13 +101,13 @@ class Child:
 
     def _check(self, deadline: float) -> None:
         if time.perf_counter() > deadline:
-            raise OverBudget
+            raise OverBudgetError
         if self._process is None:
             return
         with contextlib.suppress(psutil.NoSuchProcess):
             used = self._process.memory_info().rss
             if used > self._memory_limit or machine.available_memory() < RESERVE:
-                raise OverMemory
+                raise OverMemoryError
 
     def end(self) -> None:
         """End the process, whatever it is doing."""

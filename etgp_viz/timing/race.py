@@ -7,20 +7,21 @@ in one of them.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
-from etgp_viz.arguments import fail
+from etgp_viz.arguments import check_positive, fail
 from etgp_viz.timing import machine
 from etgp_viz.timing.paper import Size, bytes_needed
-from etgp_viz.timing.processes import CellError, OverBudget, OverMemory, Starter
+from etgp_viz.timing.processes import CellError, OverBudgetError, OverMemoryError, Starter
 from etgp_viz.timing.records import Log, Measurement, Settings
 
 __all__ = ["Progress", "Race", "sweep"]
@@ -48,6 +49,7 @@ class Race:
     settings : what is raced
     out : file that the measurements are added to
     resume : go on with that file
+    time_limit : seconds; no session after the first begins that would not end within them
     start : a context that makes child processes
     """
 
@@ -56,12 +58,16 @@ class Race:
         settings: Settings,
         out: str | Path | None = None,
         resume: bool = False,
+        time_limit: float | None = None,
         start: Callable[[int], AbstractContextManager[Any]] = Starter,
     ) -> None:
         if "gpytorch-batched" in settings.models and find_spec("gpytorch") is None:
             fail("models", "models that are installed", "'gpytorch-batched' without gpytorch here")
         self.settings = settings
         self._log = Log(settings, None if out is None else Path(out), resume)
+        self._time_limit = (
+            np.inf if time_limit is None else check_positive(time_limit, "time_limit")
+        )
         self._start = start
         self._done = 0
 
@@ -69,14 +75,19 @@ class Race:
         """The table so far, as `etgp_viz.timing.tabulate` describes it."""
         return self._log.table()
 
-    def __iter__(self) -> Iterator[Progress]:
+    def __iter__(self) -> Generator[Progress]:
         limit = self.settings.memory_limit
         memory = machine.available_memory() // 2 if limit is None else int(limit * GIB)
         self._done = 0
+        begun, longest = time.perf_counter(), 0.0
         for session in range(self.settings.sessions):
+            elapsed = time.perf_counter() - begun
+            if session and elapsed + longest > self._time_limit:
+                break
             with self._start(memory) as starter:
                 for size in self.settings.sizes():
                     yield from self._race(starter, size, session, memory)
+            longest = max(longest, time.perf_counter() - begun - elapsed)
         yield Progress(self._total(), self._total(), "done")
 
     def _total(self) -> int:
@@ -149,7 +160,7 @@ class _Cell:
     def prepare(self, starter: Any, memory: int) -> bool:
         """Build the model and call it once; whether it is ready to race."""
         if bytes_needed(self.model, self.size) > memory:
-            return self._fail(OverMemory())
+            return self._fail(OverMemoryError())
         try:
             self._child = starter.child()
             built = self._ask(do="build", model=self.model, size=asdict(self.size))
@@ -189,7 +200,7 @@ class _Cell:
         start = time.perf_counter()
         left = self._left - self._spent
         if left <= 0:
-            raise OverBudget
+            raise OverBudgetError
         answer = self._child.ask(request, start + left)
         self._spent += time.perf_counter() - start
         return answer
@@ -211,12 +222,8 @@ class _Cell:
             self._note(quantity, value)
 
     def _note(self, quantity: str, value: float | str) -> None:
-        size = self.size
-        self._log.add(
-            Measurement(
-                *_cell(self.model, size), session=self.session, quantity=quantity, value=value
-            )
-        )
+        cell = _cell(self.model, self.size)
+        self._log.add(Measurement(*cell, self.session, quantity, value))
 
 
 def _cell(model: str, size: Size) -> tuple[str, int, int, int]:
@@ -240,6 +247,7 @@ def sweep(
     budget: float = 120.0,
     memory: bool = True,
     memory_limit: float | None = None,
+    time_limit: float | None = None,
     progress: bool = True,
     callback: Callable[[Progress, pd.DataFrame], Any] | None = None,
     out: str | Path | None = None,
@@ -266,6 +274,7 @@ def sweep(
         that cannot afford further sessions does without
     memory : measure the peak memory of a step
     memory_limit : GiB for each cell; None for half of what is free
+    time_limit : seconds; no session after the first begins that would not end within them
     progress : show a progress bar
     callback : called with a `Progress` and the table so far, before each piece of work
     out : CSV file to add the measurements to
@@ -287,7 +296,7 @@ def sweep(
         memory=memory,
         memory_limit=memory_limit,
     )
-    race = Race(settings, out, resume)
+    race = Race(settings, out, resume, time_limit)
     with tqdm(disable=not progress, unit="turn") as bar, closing(iter(race)) as steps:
         for step in steps:
             bar.total = step.total

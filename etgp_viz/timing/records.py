@@ -162,7 +162,9 @@ class Log:
 def read(path: str | Path) -> pd.DataFrame:
     """The table of a sweep's file, also of one that was stopped."""
     header, measurements, _ = _parse(Path(path))
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in header["settings"].items()}
+    settings: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in header["settings"].items()
+    }
     return tabulate(measurements, Settings(**settings), header["machine"])
 
 

@@ -17,7 +17,7 @@ Action = Callable[[], Any]
 #: dropout samples of a Bayesian prediction (BA), as in the paper
 SAMPLES = 20
 
-_SVGP = {"num_monte_carlo": DRAWS, "num_predictive": DRAWS}
+_SVGP: dict[str, Any] = {"num_monte_carlo": DRAWS, "num_predictive": DRAWS}
 _NETWORK = {"hidden": (HIDDEN,)}
 _ETGP = {"num_quadrature": NODES, **_NETWORK}
 # The name of each in `build`, and its options.
