@@ -7,6 +7,7 @@ import gpytorch
 import numpy as np
 import torch
 
+from etgp_viz.timing.data import data
 from etgp_viz.timing.paper import DRAWS, Size
 
 __all__ = ["actions"]
@@ -31,8 +32,9 @@ class BatchedSVGP(gpytorch.models.ApproximateGP):
         return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
 
 
-def actions(X: np.ndarray, Y: np.ndarray, size: Size) -> dict[str, Callable[[], Any]]:
+def actions(name: str, size: Size) -> dict[str, Callable[[], Any]]:
     """What is timed, as in `etgp_viz.timing.rivals.actions`."""
+    X, Y = data(size)
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(0)
     C = size.classes

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 
 from etgp_viz.timing import machine
-from etgp_viz.timing.worker import CAN_FORK
+from etgp_viz.timing.worker import CAN_FORK, library
 
 __all__ = ["CellError", "Child", "OverBudgetError", "OverMemoryError", "Starter"]
 
@@ -129,6 +129,7 @@ class Starter:
         self._memory_limit = memory_limit
         self._token = secrets.token_hex(16)
         self._processes: list[subprocess.Popen] = []
+        self._reusable: dict[str, subprocess.Popen] = {}
         self._children: list[Child] = []
 
     def __enter__(self) -> "Starter":
@@ -147,11 +148,9 @@ class Starter:
         self._server.close()
         self._log.close()
 
-    def child(self) -> Child:
-        """Start a process and wait until it has reported."""
-        if not (CAN_FORK and self._processes):
-            self._processes.append(self._launch())
-        process = self._processes[-1]
+    def child(self, model: str) -> Child:
+        """Start a process for a model and wait until it has reported."""
+        process = self._reusable.get(library(model)) or self._launch(library(model))
         assert process.stdin is not None
         order = {"port": self._server.getsockname()[1], "token": self._token}
         try:
@@ -163,17 +162,21 @@ class Starter:
         self._children.append(child)
         return child
 
-    def _launch(self) -> subprocess.Popen:
+    def _launch(self, chosen: str) -> subprocess.Popen:
         # The same package as here, also where it is not installed.
         home = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH", "")]))
-        return subprocess.Popen(
-            [sys.executable, "-m", "etgp_viz.timing.worker"],
+        process = subprocess.Popen(
+            [sys.executable, "-m", "etgp_viz.timing.worker", chosen],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=self._log,
             env={**os.environ, "PYTHONPATH": path},
         )
+        self._processes.append(process)
+        if CAN_FORK:
+            self._reusable[chosen] = process
+        return process
 
     def _accept(self, process: subprocess.Popen) -> Child:
         deadline = time.perf_counter() + STARTING

@@ -162,7 +162,7 @@ class _Cell:
         if bytes_needed(self.model, self.size) > memory:
             return self._fail(OverMemoryError())
         try:
-            self._child = starter.child()
+            self._child = starter.child(self.model)
             built = self._ask(do="build", model=self.model, size=asdict(self.size))
             self._note_once("build", built["value"])
             self._quantities = built["quantities"]

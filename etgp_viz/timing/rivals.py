@@ -8,9 +8,10 @@ import numpy as np
 from etgp_viz.backend import gpflow, tf
 from etgp_viz.baselines import MixedSVGP
 from etgp_viz.building import LENGTHSCALE, build, kmeans
+from etgp_viz.timing.data import data
 from etgp_viz.timing.paper import DRAWS, HIDDEN, NODES, Size
 
-__all__ = ["actions", "data", "gradient_step"]
+__all__ = ["actions", "gradient_step"]
 
 Action = Callable[[], Any]
 
@@ -33,17 +34,13 @@ _RECIPES: dict[str, tuple[str, Mapping[str, Any]]] = {
 }
 
 
-def actions(name: str, size: Size, seed: int = 0) -> dict[str, Action]:
+def actions(name: str, size: Size) -> dict[str, Action]:
     """Build a model and return what is timed: quantity → a call that ends when the work is done.
 
     ``"step"`` is a compiled step of Adam on all N rows, ``"prediction"`` the class probabilities of
     N rows by point estimate, and ``"prediction_ba"`` (ETGP) their average over 20 dropout samples.
     """
-    X, Y = data(size, seed)
-    if name == "gpytorch-batched":
-        from etgp_viz.timing import peer
-
-        return peer.actions(X, Y, size)
+    X, Y = data(size)
     model = _rbfcorr(X, size) if name == "svgp-rbfcorr" else _built(name, X, size)
     inputs = tf.constant(X)
     if name.startswith("etgp"):  # compiled inside
@@ -54,13 +51,6 @@ def actions(name: str, size: Size, seed: int = 0) -> dict[str, Action]:
         }
     predict = tf.function(lambda X: model.predict_y(X)[0], autograph=False)
     return {"step": gradient_step(model, (X, Y)), "prediction": lambda: predict(inputs).numpy()}
-
-
-def data(size: Size, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs ``[N, D]`` and labels ``[N, 1]``, each class as often as any other."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(size.num_data, size.num_inputs))
-    return X, rng.permutation(np.arange(size.num_data) % size.classes)[:, None]
 
 
 def gradient_step(model: Any, data: tuple[np.ndarray, np.ndarray]) -> Action:

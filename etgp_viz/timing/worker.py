@@ -1,8 +1,9 @@
 """The child process of one cell: builds a model and times it when asked to, one JSON line each.
 
 Between requests it waits on its socket and uses no processor. On Linux one process imports
-TensorFlow and forks a child for each cell, before any operation has run, so that a cell costs no
-import of its own; elsewhere each cell is a process that imports for itself.
+the library and forks a child for each cell, before any operation has run, so that a cell costs no
+import of its own; elsewhere each cell is a process that imports for itself. TensorFlow and PyTorch
+never share a process.
 """
 
 import contextlib
@@ -15,10 +16,11 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CAN_FORK", "answers"]
+__all__ = ["CAN_FORK", "answers", "library"]
 
 CAN_FORK = sys.platform == "linux"
 
@@ -51,10 +53,10 @@ def answers(request: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
     match request["do"]:
         case "build":
             from etgp_viz.timing.paper import Size
-            from etgp_viz.timing.rivals import actions
 
+            rivals = import_module(_home(request["model"]))
             state["base"] = _resident()
-            state["actions"] = actions(request["model"], Size(**request["size"]))
+            state["actions"] = rivals.actions(request["model"], Size(**request["size"]))
             return {"value": time.perf_counter() - start, "quantities": list(state["actions"])}
         case "first":  # tracing and compiling; the second call settles what is left of it
             state["actions"][request["quantity"]]()
@@ -107,8 +109,20 @@ def _sampled_peak(action: Callable[[], Any]) -> int:
     return peak
 
 
-def _import_all() -> None:
+def library(model: str) -> str:
+    """What a model is computed with: ``"tensorflow"`` or ``"torch"``."""
+    return "torch" if model.startswith("gpytorch") else "tensorflow"
+
+
+def _home(model: str) -> str:
+    return f"etgp_viz.timing.{'peer' if library(model) == 'torch' else 'rivals'}"
+
+
+def _import_all(chosen: str) -> None:
     """What every child needs; some of it would be imported only when it is first used."""
+    if chosen == "torch":
+        import_module("etgp_viz.timing.peer")
+        return
     import sklearn.cluster  # noqa: F401
 
     import etgp_viz.timing.rivals  # noqa: F401
@@ -118,7 +132,9 @@ def _import_all() -> None:
 
 
 def _warm_up() -> None:
-    """Let the libraries take the memory that they need in any case, before a model's is counted."""
+    """Let TensorFlow take the memory that it needs in any case, before a model's is counted."""
+    if "tensorflow" not in sys.modules:
+        return
     from etgp_viz.backend import tf
 
     matrix = tf.eye(64, dtype=tf.float64)
@@ -153,7 +169,7 @@ def main() -> None:
     """Read ``{"port": …, "token": …}`` lines and serve each of them, in a child if possible."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep decides what an interrupt ends
     sys.stdout = sys.stderr
-    _import_all()
+    _import_all(sys.argv[1])
 
     if CAN_FORK:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
