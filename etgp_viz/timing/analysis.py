@@ -140,6 +140,8 @@ def bootstrap(
     rng = np.random.default_rng(seed)
     medians = {key: _medians(sessions) for key, sessions in rounds.items()}
     several = [v for v in medians.values() if len(v) > 1]
+    if not rounds:
+        return {}
     if several:
         scaled = [(v - v.mean()) * np.sqrt(len(v) / (len(v) - 1)) for v in several]
     else:
