@@ -300,8 +300,8 @@ def sweep(
     with tqdm(disable=not progress, unit="turn") as bar, closing(iter(race)) as steps:
         for step in steps:
             bar.total = step.total
-            bar.set_description(step.words, refresh=False)
             bar.update(step.done - bar.n)
+            bar.set_description(step.words)
             if callback is not None:
                 callback(step, race.table())
     return race.table()
