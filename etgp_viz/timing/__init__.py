@@ -51,5 +51,5 @@ def reference(over: str = "classes") -> pd.DataFrame:
 
     ``over`` is ``"classes"``, or ``"num_inducing"`` or ``"num_data"`` for the panels over M and N.
     """
-    check_choice(over, "over", ("classes", "num_inducing", "num_data"))
-    return read(REFERENCE / f"timing_{over}.csv")
+    panels = {path.stem.removeprefix("timing_"): path for path in REFERENCE.glob("timing_*.csv")}
+    return read(panels[check_choice(over, "over", sorted(panels))])

@@ -167,7 +167,7 @@ class Starter:
         home = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH", "")]))
         process = subprocess.Popen(
-            [sys.executable, "-m", "etgp_viz.timing.worker", chosen],
+            [sys.executable, "-c", "from etgp_viz.timing.worker import main; main()", chosen],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=self._log,

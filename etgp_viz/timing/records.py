@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass, fields
 from itertools import product
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
 
 from etgp_viz.arguments import check_choice, check_count, check_positive, fail
 from etgp_viz.timing import machine
@@ -124,7 +125,11 @@ class Log:
 
     def __init__(self, settings: Settings, path: Path | None = None, resume: bool = False) -> None:
         self.settings = settings
-        self.header = {"machine": machine.describe(), "settings": _plain(settings)}
+        self.header = {
+            "machine": machine.describe(),
+            "settings": _plain(settings),
+            "load": round(psutil.getloadavg()[0], 1),
+        }
         self.measurements: list[Measurement] = []
         self.path = path
         if path is None:
@@ -139,12 +144,13 @@ class Log:
 
     def _continue(self, path: Path) -> None:
         header, self.measurements, complete = _parse(path)
-        for part, ours in self.header.items():
-            theirs = header.get(part, {})
+        for part in ("machine", "settings"):
+            ours, theirs = self.header[part], header.get(part, {})
             different = [key for key in ours if theirs.get(key) != ours[key]]
             if different:
                 told = ", ".join(f"{k} (there {theirs.get(k)}, here {ours[k]})" for k in different)
                 fail("resume", f"a file of the same {part}", f"{path.name} with other {told}")
+        self.header = header
         with open(path, "r+b") as file:  # without half a line at its end
             file.truncate(complete)
 
@@ -156,7 +162,7 @@ class Log:
 
     def table(self) -> pd.DataFrame:
         """The table so far."""
-        return tabulate(self.measurements, self.settings, self.header["machine"])
+        return tabulate(self.measurements, self.settings, self.header)
 
 
 def read(path: str | Path) -> pd.DataFrame:
@@ -165,11 +171,11 @@ def read(path: str | Path) -> pd.DataFrame:
     settings: dict[str, Any] = {
         k: tuple(v) if isinstance(v, list) else v for k, v in header["settings"].items()
     }
-    return tabulate(measurements, Settings(**settings), header["machine"])
+    return tabulate(measurements, Settings(**settings), header)
 
 
 def tabulate(
-    measurements: Iterable[Measurement], settings: Settings, machine: dict[str, Any]
+    measurements: Iterable[Measurement], settings: Settings, header: Mapping[str, Any]
 ) -> pd.DataFrame:
     """One row per model and size, in the order of the settings.
 
@@ -180,7 +186,8 @@ def tabulate(
     takes at its peak, beyond the libraries); ``operations`` (multiply–adds on paper); and
     ``step_rounds``, ``prediction_rounds``, ``prediction_ba_rounds``: a list for each session.
 
-    ``frame.attrs`` holds ``settings`` and ``machine``.
+    ``frame.attrs`` is the header: ``settings``, ``machine``, and ``load``, how many programs wanted
+    a processor when the sweep began.
     """
     by_cell: dict[tuple, list[Measurement]] = {}
     for measurement in measurements:
@@ -191,7 +198,7 @@ def tabulate(
         for size in settings.sizes()
     ]
     frame = pd.DataFrame(rows)
-    frame.attrs = {"settings": _plain(settings), "machine": machine}
+    frame.attrs = {**header, "settings": _plain(settings)}
     return frame
 
 

@@ -22,7 +22,7 @@ def describe(table: pd.DataFrame, fast: str | None = None) -> list[str]:
     told = []
     if fast is not None:
         told += [*_compared(table, fast), *_growth(table, fast)]
-    return [*told, *_slopes(table), *_left_out(table)]
+    return [*told, *_slopes(table), *_left_out(table), *_busy(table)]
 
 
 def _compared(table: pd.DataFrame, fast: str) -> Iterator[str]:
@@ -87,6 +87,15 @@ def _slopes(table: pd.DataFrame) -> Iterator[str]:
 def _left_out(table: pd.DataFrame) -> Iterator[str]:
     for row in table[table["status"] != "ok"].itertuples():
         yield f"{_label(row.model)} at C = {row.classes}: {row.status}."
+
+
+def _busy(table: pd.DataFrame) -> Iterator[str]:
+    load, cores = table.attrs.get("load", 0.0), table.attrs.get("machine", {}).get("cores") or 1
+    if load > cores / 2:
+        yield (
+            f"Other programs were busy when the race began (load {load:.1f} on {cores} cores): "
+            "times are longer than on a quiet machine, and intervals wider."
+        )
 
 
 def _label(model: str) -> str:

@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CAN_FORK", "answers", "library"]
+__all__ = ["CAN_FORK", "answers", "library", "main"]
 
 CAN_FORK = sys.platform == "linux"
 
@@ -183,7 +183,3 @@ def main() -> None:
             with contextlib.suppress(BrokenPipeError, ConnectionError):
                 serve(order["port"], order["token"])
             os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

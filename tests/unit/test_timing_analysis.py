@@ -197,9 +197,32 @@ def test_the_sentences_tell_the_truth():
     assert "SVGP shared: time grows like C to the 0.80" in told
 
 
+def test_a_busy_machine_is_told():
+    table = table_of(truth)
+    for load, told in ((0.4, False), (5.0, True)):
+        table.attrs |= {"load": load, "machine": {"cores": 2}}
+        assert any("busy" in words for words in timing.describe(table)) == told
+
+
 def test_what_did_not_run_is_told():
     settings = Settings(("svgp-separate",), (2,), (50,), (10,), 2, 3, 1, 9.0, False, None)
     status = Measurement("svgp-separate", 2, 50, 10, 0, "status", "over budget")
     assert timing.describe(tabulate([status], settings, {})) == [
         "SVGP separate at C = 2: over budget."
     ]
+
+
+@pytest.mark.parametrize("path", timing.REFERENCE.glob("timing_*.csv"), ids=lambda path: path.stem)
+def test_the_reference_run_is_whole(path):
+    table = timing.reference(path.stem.removeprefix("timing_"))
+    assert not set(table["status"]) & {"unfinished"}
+    fast = table[table["model"] == "etgp-linear"]
+    assert (fast["status"] == "ok").all()
+    found = timing.speedups(table)
+    assert found.loc[found["classes"] >= 20, "low"].min() > 1.0
+    assert table.attrs["machine"]["processor"]
+
+
+def test_a_panel_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="over: expected one of 'classes'"):
+        timing.reference("num_inputs")
