@@ -144,13 +144,16 @@ class Starter:
             process.kill()
             process.wait()
             assert process.stdin is not None
-            process.stdin.close()
+            with contextlib.suppress(OSError):
+                process.stdin.close()
         self._server.close()
         self._log.close()
 
     def child(self, model: str) -> Child:
         """Start a process for a model and wait until it has reported."""
-        process = self._reusable.get(library(model)) or self._launch(library(model))
+        process = self._reusable.get(library(model))
+        if process is None or process.poll() is not None:
+            process = self._launch(library(model))
         assert process.stdin is not None
         order = {"port": self._server.getsockname()[1], "token": self._token}
         try:

@@ -155,10 +155,11 @@ class Log:
             file.truncate(complete)
 
     def add(self, measurement: Measurement) -> None:
-        """Keep a measurement, in the file too."""
-        self.measurements.append(measurement)
+        """Keep a measurement, in the file too, with as many digits as the file has."""
+        line = _line(astuple(measurement))
+        self.measurements.append(_measurement(next(csv.reader([line]))))
         if self.path is not None:
-            _append(self.path, _line(astuple(measurement)))
+            _append(self.path, line)
 
     def table(self) -> pd.DataFrame:
         """The table so far."""

@@ -371,6 +371,19 @@ def test_a_child_that_cannot_start_says_why(monkeypatch):
         starter.child("etgp-linear")
 
 
+def test_a_child_process_that_is_gone_is_told_and_leaves_no_error(monkeypatch):
+    launch = processes.subprocess.Popen
+    monkeypatch.setattr(
+        processes.subprocess,
+        "Popen",
+        lambda command, **options: launch([command[0], "-c", "import os; os.close(0)"], **options),
+    )
+    with processes.Starter(2**30) as starter:
+        for _ in range(2):  # the second one writes to a process that has ended
+            with pytest.raises(CellError, match="failed: "):
+                starter.child("etgp-linear")
+
+
 def test_a_stranger_is_not_taken_for_a_child(starter):
     import socket
 
@@ -383,8 +396,8 @@ def test_a_stranger_is_not_taken_for_a_child(starter):
 @pytest.mark.slow
 def test_a_small_race_from_end_to_end(tmp_path):
     table = timing.sweep(
-        ["etgp-linear", "svgp-rbfcorr", "svgp-batched"],
-        (2, 3),
+        ["etgp-linear", "svgp-rbfcorr"],
+        3,
         num_data=40,
         num_inducing=6,
         num_inputs=2,
@@ -393,10 +406,10 @@ def test_a_small_race_from_end_to_end(tmp_path):
         progress=False,
         out=tmp_path / "race.csv",
     )
-    assert list(table["status"]) == ["ok"] * 6
-    assert list(table["rounds"]) == [4] * 6
+    assert list(table["status"]) == ["ok"] * 2
+    assert list(table["rounds"]) == [4] * 2
     for name in ("step", "prediction", "first_step", "memory"):
         assert (table[name] > 0).all()
     assert (table["first_step"] > table["step"]).all()
     assert timing.read(tmp_path / "race.csv").to_json() == table.to_json()
-    assert len(timing.describe(table)) > 5
+    assert "ETGP LINEAR" in timing.describe(table)[0]
