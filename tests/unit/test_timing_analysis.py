@@ -219,7 +219,8 @@ def test_the_reference_run_is_whole(path):
     fast = table[table["model"] == "etgp-linear"]
     assert (fast["status"] == "ok").all()
     found = timing.speedups(table)
-    assert found.loc[found["classes"] >= 20, "low"].min() > 1.0
+    rivals = ~found["model"].str.startswith("etgp")  # ETGP against one process per class
+    assert found.loc[rivals & (found["classes"] >= 20), "low"].min() > 1.0
     assert table.attrs["machine"]["processor"]
 
 
