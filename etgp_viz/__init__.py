@@ -25,6 +25,7 @@ _MODULES = (
     "networks",
     "prior",
     "style",
+    "timing",
     "training",
     "warping",
 )

@@ -115,6 +115,17 @@ def test_batched_svgp_equals_gpflow(sharing, family, whiten):
 
 
 @pytest.mark.parametrize("sharing", ["separate", "shared"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_groups_of_processes_give_what_all_give_at_once(sharing, family, monkeypatch):
+    model = set_q(baselines.SVGPClassifier(*latents(sharing, True, family), C))
+    whole = [*model.predict_f(X), *model.predict_f(X, full_cov=True)]
+    monkeypatch.setattr(batched, "GROUP_SIZE", 2 * M * N)  # two processes, then one
+    parts = [*model.predict_f(X), *model.predict_f(X, full_cov=True)]
+    for a, b in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sharing", ["separate", "shared"])
 def test_elbo_equals_gpflow_for_the_same_noise(sharing):
     theirs = gpflow_svgp(*latents(sharing))
     theirs.likelihood.num_monte_carlo_points = S
