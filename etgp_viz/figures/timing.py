@@ -148,6 +148,8 @@ def _move_labels(fig: go.Figure, record: Curves, y_range: list[float]) -> None:
         [end[1] for end in ends.values()], LABEL_GAP * (y_range[1] - y_range[0])
     )
     places: dict[str, Any] = dict(zip(ends, heights, strict=True))
+    # plotly hides a label outside the frame.
+    fig.layout.yaxis.range = [min([y_range[0], *heights]), max([y_range[1], *heights])]
     for name, label in zip(record.slots, fig.layout.annotations, strict=True):
         label.visible = name in ends
         if name in ends:

@@ -83,6 +83,15 @@ def test_labels_keep_their_order_and_their_distance():
     assert figures.label_heights([], 0.1) == []
 
 
+def test_no_label_leaves_the_frame():
+    same = table_of(lambda model, size: 0.01, models=tuple(timing.MODELS))
+    fig = figures.make(timing.curves(same))
+    heights = [label.y for label in labels(fig).values()]
+    assert len(heights) == len(timing.MODELS)
+    low, high = fig.layout.yaxis.range
+    assert low <= min(heights) < max(heights) <= high
+
+
 def test_no_two_contestants_look_alike():
     assert set(timing.MODELS) <= set(figures.LOOKS)
     looks = [figures.LOOKS[name] for name in timing.MODELS]
