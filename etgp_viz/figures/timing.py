@@ -1,6 +1,5 @@
 """A race over C (or M, or N): a line for each contestant, with its name at the end."""
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ import plotly.graph_objects as go
 from etgp_viz import style
 from etgp_viz.timing.curves import KINDS, Curves, Line
 
-__all__ = ["LABEL_GAP", "LOOKS", "label_heights", "make", "update"]
+__all__ = ["LABEL_GAP", "LOOKS", "STYLES", "label_heights", "make", "tick_sizes", "update"]
 
 #: colour, dash and marker of each contestant: families share a colour, nobody shares all three
 LOOKS = {
@@ -72,8 +71,17 @@ def update(fig: go.Figure, record: Curves) -> None:
     kind = "log" if record.log else "linear"
     x_range, y_range = _ranges(record)
     with fig.batch_update():
-        fig.update_xaxes(type=kind, title_text=record.x_title, range=x_range)
-        fig.update_yaxes(type=kind, title_text=record.y_title, range=y_range, exponentformat="SI")
+        fig.update_xaxes(
+            type=kind, title_text=record.x_title, range=x_range, tickvals=tick_sizes(record)
+        )
+        # On a log axis a tick at 1, 2 and 5 of each decade.
+        fig.update_yaxes(
+            type=kind,
+            title_text=record.y_title,
+            range=y_range,
+            exponentformat="SI",
+            dtick="D2" if record.log else None,
+        )
         for trace, key in zip(fig.data, keys, strict=True):
             _move(trace, lines.get(key))
         _move_labels(fig, record, y_range)
@@ -103,6 +111,11 @@ def _move(trace: go.Scatter, line: Line | None) -> None:
     if line is not None and spread:
         trace.error_y.array = line.high - line.y
         trace.error_y.arrayminus = line.y - line.low
+
+
+def tick_sizes(record: Curves) -> list[float]:
+    """Where the race was run."""
+    return sorted({float(x) for line in record.lines if line.kind != "fit" for x in line.x})
 
 
 def _ranges(record: Curves) -> tuple[list[float], list[float]]:
@@ -135,6 +148,8 @@ def _move_labels(fig: go.Figure, record: Curves, y_range: list[float]) -> None:
         [end[1] for end in ends.values()], LABEL_GAP * (y_range[1] - y_range[0])
     )
     places: dict[str, Any] = dict(zip(ends, heights, strict=True))
+    # plotly hides a label outside the frame.
+    fig.layout.yaxis.range = [min([y_range[0], *heights]), max([y_range[1], *heights])]
     for name, label in zip(record.slots, fig.layout.annotations, strict=True):
         label.visible = name in ends
         if name in ends:
@@ -144,11 +159,24 @@ def _move_labels(fig: go.Figure, record: Curves, y_range: list[float]) -> None:
 def label_heights(heights: list[float], gap: float) -> list[float]:
     """Heights near the given ones, in the same order, at least ``gap`` apart.
 
-    From the bottom up each is lifted above the one below; then all move down together by what they
-    were lifted on average.
+    Labels that would overlap form a group, evenly spaced about the mean of where they belong; such
+    groups that would overlap become one. A label with room around it stays where it is.
     """
     order = np.argsort(heights, kind="stable")
+    groups: list[list[int]] = []
+    for index in order:
+        groups.append([index])
+        while len(groups) > 1 and _spaced(groups[-1], heights, gap)[0] < (
+            _spaced(groups[-2], heights, gap)[-1] + gap
+        ):
+            last = groups.pop()
+            groups[-1] += last
     placed = np.array(heights, float)
-    for below, above in pairwise(order):
-        placed[above] = max(placed[above], placed[below] + gap)
-    return list(placed - np.mean(placed - np.array(heights))) if heights else []
+    for group in groups:
+        placed[group] = _spaced(group, heights, gap)
+    return placed.tolist()
+
+
+def _spaced(group: list[int], heights: list[float], gap: float) -> np.ndarray:
+    middle = np.mean([heights[index] for index in group])
+    return middle + gap * (np.arange(len(group)) - (len(group) - 1) / 2)

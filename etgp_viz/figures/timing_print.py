@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from etgp_viz.figures.timing import LABEL_GAP, LOOKS, STYLES, label_heights
+from etgp_viz.figures.timing import LABEL_GAP, LOOKS, STYLES, label_heights, tick_sizes
 from etgp_viz.timing.curves import Curves, Line
 
 __all__ = ["draw"]
@@ -24,7 +24,7 @@ def draw(record: Curves, caption: str = "") -> Figure:
     axes.set(xlabel=record.x_title, ylabel=record.y_title, xscale=scale, yscale=scale)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-    sizes = sorted({float(x) for line in record.lines if line.kind != "fit" for x in line.x})
+    sizes = tick_sizes(record)
     axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
     axes.minorticks_off()
     _name_lines(axes, record)

@@ -23,6 +23,8 @@ __all__ = ["CellError", "Child", "OverBudgetError", "OverMemoryError", "Starter"
 LOOK = 0.05
 #: a child that does not report within this time (imports included) has failed
 STARTING = 180.0
+#: how long a child that was killed may take to be gone, in seconds
+ENDING = 2.0
 #: this much memory of the machine is never used up (bytes)
 RESERVE = 300 * 2**20
 
@@ -112,9 +114,10 @@ class Child:
     def end(self) -> None:
         """End the process, whatever it is doing."""
         self._connection.close()
-        with contextlib.suppress(psutil.NoSuchProcess):
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
             if self._process is not None:
                 self._process.kill()
+                self._process.wait(ENDING)
 
 
 class Starter:

@@ -212,7 +212,9 @@ def test_what_did_not_run_is_told():
     ]
 
 
-@pytest.mark.parametrize("path", timing.REFERENCE.glob("timing_*.csv"), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(timing.REFERENCE.glob("timing_*.csv")), ids=lambda path: path.stem
+)
 def test_the_reference_run_is_whole(path):
     table = timing.reference(path.stem.removeprefix("timing_"))
     assert not set(table["status"]) & {"unfinished"}

@@ -52,6 +52,7 @@ def test_a_picture_follows_another_record_in_place():
     np.testing.assert_allclose(lines["etgp-linear, guess"].y, 0.01 * 2**0.2 * np.array([1, 5, 25]))
     assert len(lines["svgp-batched, fit"].x) == 40
     assert fig.layout.xaxis.type == "linear"
+    assert list(fig.layout.xaxis.tickvals) == [2, 10, 50]
     assert labels(fig)["ETGP LINEAR"].x == 50
 
 
@@ -72,11 +73,23 @@ def test_an_empty_race_is_an_empty_picture():
 
 
 def test_labels_keep_their_order_and_their_distance():
-    placed = figures.label_heights([0.5, 0.5, 0.1, 0.52], 0.1)
+    placed = figures.label_heights([0.5, 0.5, 0.1, 0.52, 0.62], 0.1)
     assert np.diff(np.sort(placed)).min() == pytest.approx(0.1)
-    assert np.argsort(placed, kind="stable").tolist() == [2, 0, 1, 3]
+    assert np.argsort(placed, kind="stable").tolist() == [2, 0, 1, 3, 4]
+    assert placed[2] == 0.1  # it has room
+    others = [placed[index] for index in (0, 1, 3, 4)]
+    assert np.mean(others) == pytest.approx(np.mean([0.5, 0.5, 0.52, 0.62]))
     assert figures.label_heights([0.1, 0.9], 0.1) == [0.1, 0.9]
     assert figures.label_heights([], 0.1) == []
+
+
+def test_no_label_leaves_the_frame():
+    same = table_of(lambda model, size: 0.01, models=tuple(timing.MODELS))
+    fig = figures.make(timing.curves(same))
+    heights = [label.y for label in labels(fig).values()]
+    assert len(heights) == len(timing.MODELS)
+    low, high = fig.layout.yaxis.range
+    assert low <= min(heights) < max(heights) <= high
 
 
 def test_no_two_contestants_look_alike():
