@@ -22,6 +22,7 @@ _MODULES = (
     "model",
     "networks",
     "prior",
+    "shared_latent",
     "style",
     "training",
     "warping",

@@ -128,7 +128,7 @@ def random_network(
     for layer in network.layers:
         layer.weights.assign(layer.weights * 2.0)
         layer.bias.assign(rng.normal(size=layer.bias.shape))
-    # The numbers of one class after those of another: another C leaves the first classes as they are.
+    # One class after another, so that a larger C leaves the first classes as they are.
     output, P = network.output, flow.num_params
     fan_in = output.weights.shape[0]
     own = amount * rng.normal(size=(num_classes, fan_in + 1, P))

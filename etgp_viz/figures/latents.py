@@ -1,0 +1,51 @@
+"""The latents over x: the one that all classes share, or one for each class."""
+
+import plotly.graph_objects as go
+
+from etgp_viz import style
+from etgp_viz.figures import classes, frames
+from etgp_viz.shared_latent import Latents
+
+
+def make(record: Latents) -> go.Figure:
+    """f₀ as a thick grey line, or the C latents as thin lines in the colours of their classes."""
+    x = record.x
+    hero = frames.line(x, record.values[0], "latent f₀(x)", style.NEUTRAL, width=style.HERO_WIDTH)
+    fig = go.Figure(
+        [hero, *classes.lines(x, "latent of {}", width=1.5)],
+        {
+            "template": style.TEMPLATE,
+            "height": 230,
+            "margin": {"r": 50, "b": 30},
+            "xaxis": {"range": [x[0], x[-1]]},
+            "yaxis": {"title": {"text": "latent f₀(x)"}, "nticks": 5},
+            "annotations": [frames.label("f₀", style.NEUTRAL, x=x[-1]), frames.heading("")],
+            "shapes": [frames.mark(record.at)],
+        },
+    )
+    update(fig, record)
+    return fig
+
+
+def update(fig: go.Figure, record: Latents, refit: bool = False) -> None:
+    """Move the latents that the model has, and hide the others."""
+    hero, *own = fig.data
+    label, heading = fig.layout.annotations
+    with fig.batch_update():
+        hero.visible = label.visible = record.is_shared
+        if record.is_shared:
+            hero.y = record.values[0]
+            label.y = record.values[0, -1]
+        classes.move(own, record.values[:0] if record.is_shared else record.values)
+        frames.fit(fig.layout.yaxis, record.values, refit)
+        heading.text = _heading(record)
+        fig.layout.shapes[0].update(x0=record.at, x1=record.at)
+
+
+def _heading(record: Latents) -> str:
+    if record.is_shared:
+        return f"<b>one latent f₀ for all {record.num_classes} classes</b>"
+    return (
+        f"<b>{record.num_classes} latents, one for each class, in its colour</b>: "
+        "nothing is shared but the kernel"
+    )

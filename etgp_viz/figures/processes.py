@@ -1,0 +1,65 @@
+"""The C processes over x, in the colours of their classes."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from etgp_viz import style
+from etgp_viz.figures import classes, frames
+from etgp_viz.shared_latent import Processes
+
+M = classes.MAX_CLASSES
+
+
+def make(record: Processes) -> go.Figure:
+    """A line for each class, named at its end, over a band that the network's draws fill."""
+    x = record.x
+    flat = np.zeros((2, len(x)))
+    bands = [
+        frames.band(x, flat, f"{style.process(c)}, 90 % of networks", style.NEUTRAL,
+                    legendgroup=str(c), visible=False)
+        for c in range(M)
+    ]  # fmt: skip
+    fig = go.Figure(
+        [*bands, *classes.lines(x, "{}(x)"), classes.names(x[-1])],
+        {
+            "template": style.TEMPLATE,
+            "height": 360,
+            "margin": {"r": 50, "b": 30},
+            "xaxis": {"range": [x[0], x[-1]]},
+            "yaxis": {"title": {"text": "processes fᶜ(x)"}},
+            "annotations": [frames.heading("")],
+            "shapes": [frames.mark(record.at)],
+        },
+    )
+    update(fig, record)
+    return fig
+
+
+def update(fig: go.Figure, record: Processes, refit: bool = False) -> None:
+    """Move the lines; the axes stay, unless a line would leave the frame."""
+    values, band = record.values, record.band
+    *traces, names = fig.data
+    with fig.batch_update():
+        _move_bands(traces[:M], record)
+        classes.move(traces[M:], values, record.focus)
+        everything = values if band is None else np.concatenate([values, *band])
+        limits = frames.fit(fig.layout.yaxis, everything, refit)
+        classes.write(names, record.x[-1], values[:, -1], limits)
+        fig.layout.annotations[0].text = _heading(record)
+        fig.layout.shapes[0].update(x0=record.at, x1=record.at)
+
+
+def _move_bands(traces: list[go.Scatter], record: Processes) -> None:
+    bands = [] if record.band is None else list(record.band)
+    C = len(bands)
+    for c, trace in enumerate(traces):
+        trace.visible = c < C
+    looks = zip(traces, bands, classes.colours(C), classes.strengths(C, record.focus), strict=False)
+    for trace, limits, colour, opacity in looks:
+        y, fill = frames.outline(limits), frames.translucent(colour)
+        trace.update(y=y, fillcolor=fill, opacity=opacity)
+
+
+def _heading(record: Processes) -> str:
+    words = f"<b>the {len(record.values)} processes, one for each class</b>"
+    return words if record.band is None else f"{words}; shaded: 90 % of draws of the network"
