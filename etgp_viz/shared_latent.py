@@ -10,12 +10,14 @@ class of the naive TGP is the first class of ETGP.
 In ETGP any one process, the pivot, determines all others: f^c = G^c(H^pivot(f^pivot)), H = G⁻¹.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.stats import rankdata
 
-from etgp_viz.backend import check_shapes
+from etgp_viz.backend import check_shapes, gpflow, tf
 from etgp_viz.flows import Flow
 from etgp_viz.networks import FlowNetwork
 from etgp_viz.validation import check_choice, check_count
@@ -146,7 +148,7 @@ def latents(
     model: str, x: np.ndarray, draws: np.ndarray, num_classes: int, at: float = 0.0
 ) -> Latents:
     """As many of the given draws ``[≥ C, N]`` of the kernel's process as a model has latents."""
-    check_choice(model, "model", MODELS)
+    check_choice(model, "model", tuple(MODELS))
     check_count(num_classes, "num_classes", minimum=2, maximum=len(draws))
     is_shared = model == "etgp"
     values = draws[: 1 if is_shared else num_classes]
@@ -164,12 +166,23 @@ def flow_params(network: FlowNetwork, x: np.ndarray, samples: int | None = None)
     return np.swapaxes(params, -3, -2)
 
 
+@check_shapes("params: [batch..., P]", "return: [batch..., P]")
+def change(flow: Flow, params: np.ndarray, amount: float) -> np.ndarray:
+    """The raw parameters of a random network of any amount from those of amount 1.
+
+    `prior.random_network` multiplies its output layer by the amount, so its parameters go along a
+    straight line: start + amount·(params − start), from parameters that are nearly the identity's.
+    """
+    start = flow.near_identity_params()
+    return start + amount * (params - start)
+
+
 @check_shapes(
     "latent: [broadcast batch...]", "params: [broadcast batch..., P]", "return: [batch...]"
 )
 def warp(model: str, flow: Flow, latent: np.ndarray, params: np.ndarray) -> np.ndarray:
     """The C processes ``[..., C, N]`` from latents ``[1, N]`` or ``[C, N]`` and raw parameters."""
-    check_choice(model, "model", MODELS)
+    check_choice(model, "model", tuple(MODELS))
     return latent if model == "independent" else flow.forward(latent, params).numpy()
 
 
@@ -208,10 +221,25 @@ def pivot(
     grid = maps = None
     if model == "etgp":
         reach = REACH * np.sqrt(variance)
-        ends = np.sort(flow.forward([-reach, reach], params[pivot]).numpy())
-        grid = np.linspace(*ends, GRID)
-        maps = flow.forward(flow.inverse(grid, params[pivot]), params[:, None]).numpy()
+        low, high = np.sort(flow.forward([-reach, reach], params[pivot]).numpy())
+        grid = np.linspace(low, high, GRID)
+        maps = _maps_of(flow)(grid, params[pivot], params).numpy()
     return Pivot(at, pivot, partner, values, grid, maps, draws[[pivot, partner]])
+
+
+@cache
+def _maps_of(flow: Flow) -> Callable[..., tf.Tensor]:
+    """G^c(H^pivot(g)) for values g, the pivot's raw parameters and all classes', compiled.
+
+    An inverse that has to be searched for takes many small steps: compiled it is far quicker.
+    """
+    shapes = ([None], [flow.num_params], [None, flow.num_params])
+
+    def maps(g: tf.Tensor, pivot: tf.Tensor, params: tf.Tensor) -> tf.Tensor:
+        return flow.forward(flow.inverse(g, pivot), params[:, None])
+
+    signature = [tf.TensorSpec(shape, gpflow.default_float()) for shape in shapes]
+    return tf.function(maps, input_signature=signature, autograph=False)
 
 
 @check_shapes("params: [C, P]", "noise: [L, S]", "return: [C, S]")

@@ -24,9 +24,10 @@ FLOW_WORDS = {
     "tanh": "TANH: f + Σ aᵢ tanh(bᵢ(f + cᵢ))",
 }
 NUMBERS = (
-    "none one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty"
-).split()
+    *("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+    *("nineteen", "twenty"),
+)
 
 
 def _has_flows(state: Any) -> bool:
@@ -43,7 +44,7 @@ def _drops(state: Any) -> bool:
 
 @dataclass(frozen=True)
 class SharedLatentState:
-    """What the controls say. Classes are counted from 1 here; a class beyond C counts as the last."""
+    """What the controls say. Classes count from 1 here, and one beyond C stands for the last."""
 
     model: str = shown("etgp", Choice("model", shared_latent.MODELS, group="Model"))
     classes: int = shown(
@@ -123,9 +124,9 @@ class SharedLatentExplorer(Explorer):
             {"amount": 0.0},
         ),
         "Straight maps": Preset(
-            "Linear flows: the processes are f₀, stretched and shifted differently at every x, some "
-            "upside down. Any one of them gives all the others along a straight line, and "
-            "the rank correlations are 1 or −1.",
+            "Linear flows: the processes are f₀, stretched and shifted differently at every x, "
+            "some upside down. Any one of them gives all the others along a straight line, and the "
+            "rank correlations are 1 or −1.",
             {"flow": "linear", "at": 1.0},
         ),
         "Bent maps": Preset(
@@ -134,13 +135,13 @@ class SharedLatentExplorer(Explorer):
             {"flow": "tanh", "amount": 1.6, "at": -1.0},
         ),
         "Every class for itself": Preset(
-            "Independent GPs with the same kernel and no flows. The dots are a cloud now: one process "
-            "says nothing about another, and inference has C Gaussian processes to deal with.",
+            "Independent GPs with the same kernel and no flows. The dots are a cloud now: one "
+            "process says nothing about another, and inference has C Gaussian processes to do.",
             {"model": "independent"},
         ),
         "Flows without sharing": Preset(
             "The naive TGP has the flows of ETGP, and a latent for each class. The first class is "
-            "as in ETGP, and the others have lost their link to it. Switch the model back and forth.",
+            "as in ETGP, and the others have lost their link to it. Switch the model to compare.",
             {"model": "tgp"},
         ),
         "Twenty classes, one latent": Preset(
@@ -149,8 +150,8 @@ class SharedLatentExplorer(Explorer):
             {"classes": 20, "focus": 1},
         ),
         "An uncertain network": Preset(
-            "Dropout makes the network random. The shaded bands hold 90 % of the processes that its "
-            "draws give for the same f₀; go through them with the draw of the network.",
+            "Dropout makes the network random. The shaded bands hold 90 % of the processes that "
+            "its draws give for the same f₀; go through them with the draw of the network.",
             {"dropout": 0.3, "network_draw": 1, "classes": 3},
         ),
     }  # fmt: skip
@@ -185,15 +186,14 @@ class SharedLatentExplorer(Explorer):
             else f"{known} says nothing about the others"
         )
         return (
-            f"At x = {record.at:.2f}, {says}. The rank correlation of two classes is {strength:.2f} "
-            f"in size on average over {DRAWS} joint draws. The most probable class there is "
+            f"At x = {record.at:.2f}, {says}. Over {DRAWS} joint draws the rank correlation of two "
+            f"classes is {strength:.2f} in size on average. The most probable class there is "
             f"{winner + 1}, with {probability:.0%}."
         )
 
     def code(self, state: SharedLatentState) -> str:
         kernel = (state.kernel, state.lengthscale, state.variance, state.period)
-        flow, focus, (known, partner) = FLOWS[state.flow], _focus(state), _pair(state)
-        hidden, dropout = (state.width,) * state.depth, state.dropout
+        flow, hidden = FLOWS[state.flow], (state.width,) * state.depth
         drops = [
             f"networks = shared_latent.flow_params(network, x, samples={NETWORKS})",
             "drawn = shared_latent.warp(model, flow, latent.values, networks)  # [S, C, N]",
@@ -209,16 +209,16 @@ class SharedLatentExplorer(Explorer):
                 f"model, C, flow = {state.model!r}, {state.classes}, flows.{flow!r}",
                 f"x = np.linspace(-3, 3, {len(X)})",
                 f"n = {_marked(state)}  # the marked input is x[n]",
-                f"focus = {focus}  # the class that stands out",
+                f"focus, pair = {_focus(state)}, {_pair(state)}  # classes 0, 1, … to look at",
                 "",
                 f"K = prior.covariance_matrix(prior.kernel{kernel!r}, x)",
-                f"noise = prior.noise({state.seed}, C, len(x) + {DRAWS})  # for paths, and for x[n]",
+                f"noise = prior.noise({state.seed}, C, len(x) + {DRAWS})  # for x, and for x[n]",
                 "paths = prior.draw(K, noise[:, : len(x)])",
                 "latent = shared_latent.latents(model, x, paths, C, x[n])",
                 "",
                 "network = prior.random_network(",
-                f"    flow, C, hidden={hidden}, dropout={dropout!r}, amount={state.amount!r}, "
-                f"seed={state.network_seed}",
+                f"    flow, C, hidden={hidden}, dropout={state.dropout!r},",
+                f"    amount={state.amount!r}, seed={state.network_seed},",
                 ")",
                 "params = shared_latent.flow_params(network, x)  # raw, [C, N, P]",
                 *(drops if _drops(state) else ["drawn = None"]),
@@ -231,7 +231,7 @@ class SharedLatentExplorer(Explorer):
                 '    "latents": latent,',
                 '    "processes": shared_latent.processes(x, F, drawn, x[n], focus),',
                 '    "probabilities": shared_latent.Probabilities(x, P, x[n], focus),',
-                f'    "pivot": shared_latent.pivot(*there, draws, F[:, n], x[n], {known}, {partner}),',
+                '    "pivot": shared_latent.pivot(*there, draws, F[:, n], x[n], *pair),',
                 '    "dependence": shared_latent.dependence(x[n], draws),',
                 "}",
                 'latents.make(records["latents"]).show()',
@@ -257,7 +257,6 @@ class Network:
     flow: str
     hidden: tuple[int, ...]
     dropout: float
-    amount: float
     seed: int
 
 
@@ -270,6 +269,7 @@ class Setting:
     latent: tuple[Any, ...]
     seed: int
     network: Network
+    amount: float
     draw: int
 
 
@@ -277,8 +277,9 @@ def _setting(state: SharedLatentState) -> Setting:
     dropout, draw = (state.dropout, state.network_draw) if _drops(state) else (0.0, 0)
     hidden = (state.width,) * state.depth
     latent = (state.kernel, state.lengthscale, state.variance, state.period)
-    network = Network(state.flow, hidden, dropout, state.amount, state.network_seed)
-    return Setting(state.model, state.classes, latent, state.seed, network, draw)
+    network = Network(state.flow, hidden, dropout, state.network_seed)
+    own = (state.model, state.classes, latent, state.seed)
+    return Setting(*own, network, state.amount, draw)
 
 
 def _marked(state: SharedLatentState) -> int:
@@ -324,28 +325,32 @@ def _latents(
 
 @lru_cache(maxsize=2)
 def _params(network: Network, C: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Raw parameters of a network, and those of its draws if it has dropout."""
+    """Raw parameters of a network of amount 1, and those of its draws if it has dropout."""
     made = prior.random_network(
-        FLOWS[network.flow], C, hidden=network.hidden, dropout=network.dropout,
-        amount=network.amount, seed=network.seed,
-    )  # fmt: skip
+        FLOWS[network.flow], C, hidden=network.hidden, dropout=network.dropout, seed=network.seed
+    )
     drawn = shared_latent.flow_params(made, X, NETWORKS) if network.dropout else None
     return shared_latent.flow_params(made, X), drawn
 
 
-def _chosen_params(setting: Setting) -> np.ndarray:
-    params, drawn = _params(setting.network, setting.classes)
-    return params if drawn is None or setting.draw == 0 else drawn[setting.draw - 1]
+@lru_cache(maxsize=2)
+def _changed(setting: Setting) -> tuple[np.ndarray, np.ndarray | None]:
+    """Raw parameters of the chosen draw of the network, and those of all draws."""
+    flow, (params, drawn) = FLOWS[setting.network.flow], _params(setting.network, setting.classes)
+    if drawn is None:
+        return shared_latent.change(flow, params, setting.amount), None
+    drawn = shared_latent.change(flow, np.concatenate([params[None], drawn]), setting.amount)
+    return drawn[setting.draw], drawn[1:]
 
 
 @lru_cache(maxsize=2)
 def _values(setting: Setting) -> tuple[np.ndarray, np.ndarray | None]:
     """The processes, and those of all draws of the network if it has dropout."""
-    model, C, flow = setting.model, setting.classes, FLOWS[setting.network.flow]
-    latent = _latents(model, C, setting.latent, setting.seed, 0).values
-    _, drawn = _params(setting.network, C)
+    model, flow = setting.model, FLOWS[setting.network.flow]
+    latent = _latents(model, setting.classes, setting.latent, setting.seed, 0).values
+    params, drawn = _changed(setting)
     return (
-        shared_latent.warp(model, flow, latent, _chosen_params(setting)),
+        shared_latent.warp(model, flow, latent, params),
         None if drawn is None else shared_latent.warp(model, flow, latent, drawn),
     )
 
@@ -363,8 +368,9 @@ def _probabilities(setting: Setting, n: int, focus: int | None) -> shared_latent
 
 def _there(setting: Setting, n: int) -> tuple[str, flows.Flow, np.ndarray, float]:
     """Model, flow, its parameters and the variance of latents at the marked input."""
-    params, variance = _chosen_params(setting)[:, n], _kernel_matrix(setting.latent)[n, n]
-    return setting.model, FLOWS[setting.network.flow], params, float(variance)
+    params, _ = _changed(setting)
+    variance = float(_kernel_matrix(setting.latent)[n, n])
+    return setting.model, FLOWS[setting.network.flow], params[:, n], variance
 
 
 @lru_cache(maxsize=2)

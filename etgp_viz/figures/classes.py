@@ -1,6 +1,6 @@
 """What pictures of many classes share: a line for each, its colour, dash and name at its end.
 
-Every picture holds lines for `MAX_CLASSES` classes from the start; those without a class are hidden.
+Every picture holds lines for `MAX_CLASSES` classes from the start; those without one are hidden.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def strengths(num_classes: int, focus: int | None) -> list[float]:
 
 
 def lines(x: np.ndarray, name: str, **look: Any) -> list[go.Scatter]:
-    """Hidden lines for all classes; in `name`, ``{}`` stands for f¹, f², …"""
+    """Hidden lines for all classes; ``{}`` in their name stands for that of the process."""
     nothing = np.zeros_like(x)
     return [
         frames.line(
@@ -41,16 +41,22 @@ def lines(x: np.ndarray, name: str, **look: Any) -> list[go.Scatter]:
     ]  # fmt: skip
 
 
-def move(
-    traces: Sequence[Any], values: np.ndarray, focus: int | None = None, **changes: Any
-) -> None:
+def move(traces: Sequence[Any], values: np.ndarray, focus: int | None = None) -> None:
     """Give the first C lines the values ``[C, N]``, and hide the others."""
-    C = len(values)
+    show(traces, len(values), "line")
+    for trace, y, opacity in zip(traces, values, strengths(len(values), focus), strict=False):
+        trace.y = y
+        trace.opacity = opacity
+
+
+def show(traces: Sequence[Any], num_classes: int, part: str) -> None:
+    """Show the traces of the first C classes, with this part of them in the class's colour."""
+    if sum(trace.visible is True for trace in traces) == num_classes:
+        return  # plotly takes its time even for what does not change
     for c, trace in enumerate(traces):
-        trace.visible = c < C
-    looks = zip(traces, values, colours(C), strengths(C, focus), strict=False)
-    for trace, y, colour, opacity in looks:
-        trace.update(y=y, opacity=opacity, line_color=colour, **changes)
+        trace.visible = c < num_classes
+    for trace, colour in zip(traces, colours(num_classes), strict=False):
+        trace[part].color = colour
 
 
 def names(x: float) -> go.Scatter:
@@ -68,9 +74,7 @@ def write(trace: Any, x: float, ends: np.ndarray, limits: tuple[float, float]) -
     heights = frames.spread(ends, min(0.07, 1.0 / C) * (high - low))
     # Names of lines that end near an edge would run out of the picture.
     heights += max(low - heights.min(), 0.0) - max(heights.max() - high, 0.0)
-    trace.update(
-        x=np.full(C, x),
-        y=heights,
-        text=[style.process(c) for c in range(C)],
-        textfont_color=colours(C),
-    )
+    trace.x, trace.y = np.full(C, x), heights
+    if len(trace.text) != C:
+        trace.text = [style.process(c) for c in range(C)]
+        trace.textfont.color = colours(C)

@@ -44,10 +44,12 @@ def update(fig: go.Figure, record: Pivot, refit: bool = False) -> None:
     colours = classes.colours(C)
     here = np.full(C, record.values[record.pivot])
     with fig.batch_update():
-        draws.update(x=record.draws[0], y=record.draws[1])
+        draws.x, draws.y = record.draws
         draws.marker.color = colours[record.partner]
-        classes.move(lines, maps, x=record.grid)
-        now.update(x=here, y=record.values, marker_color=colours)
+        classes.move(lines, maps)
+        for line in lines[: len(maps)]:
+            line.x = record.grid
+        now.x, now.y, now.marker.color = here, record.values, colours
         sideways = record.draws[0] if record.grid is None else record.grid
         limits = frames.fit(fig.layout.xaxis, np.append(sideways, here[0]), refit)
         upwards = np.concatenate([record.draws[1], record.values, maps.ravel()])

@@ -112,7 +112,7 @@ def _draw_dependence(axes: Axes, record: Dependence) -> None:
     mesh = axes.pcolormesh(edges, edges, record.rank_correlation, cmap=style.DIVERGING)
     mesh.set_clim(-1.0, 1.0)
     axes.set(title="rank correlation between classes there", aspect="equal")
-    ticks = np.arange(1, C + 1, 1 if C <= 10 else 3)
+    ticks = range(1, C + 1, 1 if C <= 10 else 3)
     axes.set_xticks(ticks, [style.process(c - 1) for c in ticks])
     axes.set_yticks(ticks, [style.process(c - 1) for c in ticks])
     axes.invert_yaxis()

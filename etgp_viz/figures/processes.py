@@ -8,6 +8,7 @@ from etgp_viz.figures import classes, frames
 from etgp_viz.shared_latent import Processes
 
 M = classes.MAX_CLASSES
+BAND = 0.18  # opacity
 
 
 def make(record: Processes) -> go.Figure:
@@ -52,12 +53,11 @@ def update(fig: go.Figure, record: Processes, refit: bool = False) -> None:
 def _move_bands(traces: list[go.Scatter], record: Processes) -> None:
     bands = [] if record.band is None else list(record.band)
     C = len(bands)
-    for c, trace in enumerate(traces):
-        trace.visible = c < C
+    classes.show(traces, C, "line")
     looks = zip(traces, bands, classes.colours(C), classes.strengths(C, record.focus), strict=False)
-    for trace, limits, colour, opacity in looks:
-        y, fill = frames.outline(limits), frames.translucent(colour)
-        trace.update(y=y, fillcolor=fill, opacity=opacity)
+    for trace, limits, colour, strength in looks:
+        trace.y = frames.outline(limits)
+        trace.fillcolor = frames.translucent(colour, BAND * strength)
 
 
 def _heading(record: Processes) -> str:
