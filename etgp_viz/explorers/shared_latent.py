@@ -63,14 +63,14 @@ class SharedLatentState:
                when=lambda state: state.kernel == "periodic"),
     )  # fmt: skip
     seed: int = shown(0, Whole("draw number", 0, 9999, typed=True, group="Latent"))
-    flow: str = shown("tanh", Choice("flows Gᶜ", FLOW_WORDS, group="Flows", when=_has_flows))
+    flow: str = shown("sal", Choice("flows Gᶜ", FLOW_WORDS, group="Flows", when=_has_flows))
     amount: float = shown(
         1.0,
-        Number("amount of change", 0.0, 2.0, group="Flows", when=_has_flows,
+        Number("variation", 0.0, 2.0, group="Flows", when=_has_flows,
                right="flows that differ more between classes and along x"),
     )  # fmt: skip
     network_seed: int = shown(
-        0, Whole("network number", 0, 9999, typed=True, group="Flows", when=_has_flows)
+        7, Whole("network number", 0, 9999, typed=True, group="Flows", when=_has_flows)
     )
     width: int = shown(
         20,
@@ -93,7 +93,7 @@ class SharedLatentState:
               right="another network; 0 is the one without dropout"),
     )  # fmt: skip
     at: float = shown(
-        0.0, Number("input x to look at", -3.0, 3.0, right="the marked x moves right")
+        1.0, Number("input x to look at", -3.0, 3.0, right="the marked x moves right")
     )
     pivot: int = shown(1, Whole("pivot class", 1, MAX_CLASSES, right="another class is given"))
     focus: int = shown(
@@ -119,20 +119,20 @@ class SharedLatentExplorer(Explorer):
     full_width = ("latents", "processes", "probabilities")
     presets: ClassVar = {
         "All begin alike": Preset(
-            "Without a change by the network every process is f₀ itself (nearly so for TANH), and "
-            "all classes are equally probable at every x. Training starts here.",
+            "Flows that change nothing: every process is f₀ itself, and all classes are equally "
+            "probable at every x. Training starts here. Move the variation up and see them part.",
             {"amount": 0.0},
         ),
         "Straight maps": Preset(
             "Linear flows: the processes are f₀, stretched and shifted differently at every x, "
             "some upside down. Any one of them gives all the others along a straight line, and the "
             "rank correlations are 1 or −1.",
-            {"flow": "linear", "at": 1.0},
+            {"flow": "linear", "network_seed": 0},
         ),
         "Bent maps": Preset(
             "TANH flows bend the maps, but the dots still lie on them: one value gives all others. "
             "Move the marked x and see the maps change; change the pivot and read them backwards.",
-            {"flow": "tanh", "amount": 1.6, "at": -1.0},
+            {"flow": "tanh", "network_seed": 4, "at": -1.0},
         ),
         "Every class for itself": Preset(
             "Independent GPs with the same kernel and no flows. The dots are a cloud now: one "
@@ -146,8 +146,8 @@ class SharedLatentExplorer(Explorer):
         ),
         "Twenty classes, one latent": Preset(
             "The number of classes grows and the latent stays: there is still one Gaussian process "
-            "to be learnt. Put a class in focus to find it.",
-            {"classes": 20, "focus": 1},
+            "to be learnt. One class is in focus; move on to the next ones.",
+            {"flow": "linear", "classes": 20, "focus": 3},
         ),
         "An uncertain network": Preset(
             "Dropout makes the network random. The shaded bands hold 90 % of the processes that "

@@ -76,5 +76,5 @@ def write(trace: Any, x: float, ends: np.ndarray, limits: tuple[float, float]) -
     heights += max(low - heights.min(), 0.0) - max(heights.max() - high, 0.0)
     trace.x, trace.y = np.full(C, x), heights
     if len(trace.text) != C:
-        trace.text = [style.process(c) for c in range(C)]
+        trace.text = [f"\N{NO-BREAK SPACE}{style.process(c)}" for c in range(C)]
         trace.textfont.color = colours(C)

@@ -50,8 +50,8 @@ def update(fig: go.Figure, record: Pivot, refit: bool = False) -> None:
         for line in lines[: len(maps)]:
             line.x = record.grid
         now.x, now.y, now.marker.color = here, record.values, colours
-        sideways = record.draws[0] if record.grid is None else record.grid
-        limits = frames.fit(fig.layout.xaxis, np.append(sideways, here[0]), refit)
+        sideways = [record.draws[0], here, [] if record.grid is None else record.grid]
+        limits = frames.fit(fig.layout.xaxis, np.concatenate(sideways), refit)
         upwards = np.concatenate([record.draws[1], record.values, maps.ravel()])
         ends = record.values if record.grid is None else maps[:, -1]
         classes.write(names, limits[1], ends, frames.fit(fig.layout.yaxis, upwards, refit))
