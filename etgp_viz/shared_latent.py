@@ -29,7 +29,7 @@ MODELS = {
 }
 # Maps between processes are drawn where f₀(x) lies within so many standard deviations, at so many
 # values of the pivot.
-REACH, GRID = 2.5, 81
+REACH, GRID = 2.0, 81
 # A band over draws of the network leaves out 5 % on either side.
 QUANTILES = (0.05, 0.95)
 
@@ -112,6 +112,7 @@ class Pivot:
     grid : values of f^pivot(x) ``[F]``; None where there are no maps
     maps : G^c(H^pivot(grid)) ``[C, F]``; None if the pivot does not determine the others
     draws : joint draws of f^pivot(x) and f^partner(x) ``[2, S]``
+    focus : the class to look at, or None for all
     """
 
     at: float
@@ -121,6 +122,7 @@ class Pivot:
     grid: np.ndarray | None
     maps: np.ndarray | None
     draws: np.ndarray
+    focus: int | None
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,7 @@ def pivot(
     values: np.ndarray,
     at: float,
     pivot: int = 0,
-    partner: int = 1,
+    focus: int | None = None,
 ) -> Pivot:
     """What one process says about the others at one input, where latents are N(0, variance).
 
@@ -217,14 +219,16 @@ def pivot(
     params : raw parameters of the flows there
     draws : joint draws of the processes there, see `joint_draws`
     values : those of the drawn paths there
+    pivot, focus : the class that is known, and the one shown against it (by default the next)
     """
+    partner = (pivot + 1) % len(params) if focus in (None, pivot) else focus
     grid = maps = None
     if model == "etgp":
         reach = REACH * np.sqrt(variance)
         low, high = np.sort(flow.forward([-reach, reach], params[pivot]).numpy())
         grid = np.linspace(low, high, GRID)
         maps = _maps_of(flow)(grid, params[pivot], params).numpy()
-    return Pivot(at, pivot, partner, values, grid, maps, draws[[pivot, partner]])
+    return Pivot(at, pivot, partner, values, grid, maps, draws[[pivot, partner]], focus)
 
 
 @cache

@@ -157,11 +157,11 @@ class SharedLatentExplorer(Explorer):
     }  # fmt: skip
 
     def numbers(self, state: SharedLatentState) -> Iterator[tuple[str, Any]]:
-        setting, n, focus, pair = _setting(state), _marked(state), _focus(state), _pair(state)
+        setting, n, focus = _setting(state), _marked(state), _focus(state)
         yield "latents", _latents(setting.model, setting.classes, setting.latent, setting.seed, n)
         yield "processes", _processes(setting, n, focus)
         yield "probabilities", _probabilities(setting, n, focus)
-        yield "pivot", _pivot(setting, n, *pair)
+        yield "pivot", _pivot(setting, n, _known(state), focus)
         yield "dependence", _dependence(setting, n)
 
     def title(self, state: SharedLatentState) -> str:
@@ -209,7 +209,7 @@ class SharedLatentExplorer(Explorer):
                 f"model, C, flow = {state.model!r}, {state.classes}, flows.{flow!r}",
                 f"x = np.linspace(-3, 3, {len(X)})",
                 f"n = {_marked(state)}  # the marked input is x[n]",
-                f"focus, pair = {_focus(state)}, {_pair(state)}  # classes 0, 1, … to look at",
+                f"known, focus = {_known(state)}, {_focus(state)}  # the pivot, and who stands out",
                 "",
                 f"K = prior.covariance_matrix(prior.kernel{kernel!r}, x)",
                 f"noise = prior.noise({state.seed}, C, len(x) + {DRAWS})  # for x, and for x[n]",
@@ -231,7 +231,7 @@ class SharedLatentExplorer(Explorer):
                 '    "latents": latent,',
                 '    "processes": shared_latent.processes(x, F, drawn, x[n], focus),',
                 '    "probabilities": shared_latent.Probabilities(x, P, x[n], focus),',
-                '    "pivot": shared_latent.pivot(*there, draws, F[:, n], x[n], *pair),',
+                '    "pivot": shared_latent.pivot(*there, draws, F[:, n], x[n], known, focus),',
                 '    "dependence": shared_latent.dependence(x[n], draws),',
                 "}",
                 'latents.make(records["latents"]).show()',
@@ -291,10 +291,8 @@ def _focus(state: SharedLatentState) -> int | None:
     return min(state.focus, state.classes) - 1 if state.focus else None
 
 
-def _pair(state: SharedLatentState) -> tuple[int, int]:
-    """The pivot, and the class shown against it: the one in focus, or else the next one."""
-    known, focus = min(state.pivot, state.classes) - 1, _focus(state)
-    return known, (known + 1) % state.classes if focus in (None, known) else focus
+def _known(state: SharedLatentState) -> int:
+    return min(state.pivot, state.classes) - 1
 
 
 # Each stage is computed again only when something that it depends on has changed. Noise and draws
@@ -379,9 +377,9 @@ def _joint_draws(setting: Setting, n: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=2)
-def _pivot(setting: Setting, n: int, known: int, partner: int) -> shared_latent.Pivot:
+def _pivot(setting: Setting, n: int, known: int, focus: int | None) -> shared_latent.Pivot:
     draws, values = _joint_draws(setting, n), _values(setting)[0][:, n]
-    return shared_latent.pivot(*_there(setting, n), draws, values, X[n], known, partner)
+    return shared_latent.pivot(*_there(setting, n), draws, values, X[n], known, focus)
 
 
 @lru_cache(maxsize=2)

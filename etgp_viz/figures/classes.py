@@ -16,6 +16,8 @@ from etgp_viz.figures import frames
 MAX_CLASSES = 20
 # How much of a class is left to see while another one is in focus.
 DIM = 0.15
+# Names of more classes than this are written small.
+CROWD, SMALL = 10, 10
 
 
 @cache
@@ -67,7 +69,9 @@ def names(x: float) -> go.Scatter:
     )  # fmt: skip
 
 
-def write(trace: Any, x: float, ends: np.ndarray, limits: tuple[float, float]) -> None:
+def write(
+    trace: Any, x: float, ends: np.ndarray, limits: tuple[float, float], focus: int | None = None
+) -> None:
     """Put the names at the ends ``[C]`` of their lines, apart from one another."""
     C = len(ends)
     low, high = limits
@@ -77,4 +81,13 @@ def write(trace: Any, x: float, ends: np.ndarray, limits: tuple[float, float]) -
     trace.x, trace.y = np.full(C, x), heights
     if len(trace.text) != C:
         trace.text = [f"\N{NO-BREAK SPACE}{style.process(c)}" for c in range(C)]
-        trace.textfont.color = colours(C)
+        trace.textfont.size = None if C <= CROWD else SMALL
+    trace.textfont.color = faded(C, focus)
+
+
+def faded(num_classes: int, focus: int | None) -> tuple[str, ...]:
+    """The colour of each class, pale if another one is in focus."""
+    if focus is None:
+        return colours(num_classes)
+    looks = zip(colours(num_classes), strengths(num_classes, focus), strict=True)
+    return tuple(frames.translucent(colour, strength) for colour, strength in looks)

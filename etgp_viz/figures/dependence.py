@@ -41,6 +41,6 @@ def update(fig: go.Figure, record: Dependence, refit: bool = False) -> None:
         for axis in (fig.layout.xaxis, fig.layout.yaxis):
             axis.update(tickvals=ticks, ticktext=[style.process(c - 1) for c in ticks])
         fig.layout.annotations[0].text = (
-            f"<b>rank correlation between classes at x = {record.at:.2f}</b><br>"
-            f"mean size over pairs: {record.strength:.2f}"
+            f"<b>rank correlation, x = {record.at:.2f}</b><br>"
+            f"mean size over pairs of classes: {record.strength:.2f}"
         )

@@ -12,7 +12,7 @@ def make(record: Latents) -> go.Figure:
     x = record.x
     hero = frames.line(x, record.values[0], "latent f₀(x)", style.NEUTRAL, width=style.HERO_WIDTH)
     fig = go.Figure(
-        [hero, *classes.lines(x, "latent of {}", width=1.5)],
+        [hero, *classes.lines(x, "latent of {}", width=1.5), classes.names(x[-1])],
         {
             "template": style.TEMPLATE,
             "height": 230,
@@ -29,15 +29,17 @@ def make(record: Latents) -> go.Figure:
 
 def update(fig: go.Figure, record: Latents, refit: bool = False) -> None:
     """Move the latents that the model has, and hide the others."""
-    hero, *own = fig.data
+    hero, *own, names = fig.data
     label, heading = fig.layout.annotations
     with fig.batch_update():
+        limits = frames.fit(fig.layout.yaxis, record.values, refit)
         hero.visible = label.visible = record.is_shared
+        names.visible = not record.is_shared
         if record.is_shared:
-            hero.y = record.values[0]
-            label.y = record.values[0, -1]
+            hero.y, label.y = record.values[0], record.values[0, -1]
+        else:
+            classes.write(names, record.x[-1], record.values[:, -1], limits)
         classes.move(own, record.values[:0] if record.is_shared else record.values)
-        frames.fit(fig.layout.yaxis, record.values, refit)
         heading.text = _heading(record)
         fig.layout.shapes[0].update(x0=record.at, x1=record.at)
 

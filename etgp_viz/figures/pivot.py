@@ -46,15 +46,16 @@ def update(fig: go.Figure, record: Pivot, refit: bool = False) -> None:
     with fig.batch_update():
         draws.x, draws.y = record.draws
         draws.marker.color = colours[record.partner]
-        classes.move(lines, maps)
+        classes.move(lines, maps, record.focus)
         for line in lines[: len(maps)]:
             line.x = record.grid
-        now.x, now.y, now.marker.color = here, record.values, colours
+        now.x, now.y, now.marker.color = here, record.values, classes.faded(C, record.focus)
         sideways = [record.draws[0], here, [] if record.grid is None else record.grid]
         limits = frames.fit(fig.layout.xaxis, np.concatenate(sideways), refit)
         upwards = np.concatenate([record.draws[1], record.values, maps.ravel()])
         ends = record.values if record.grid is None else maps[:, -1]
-        classes.write(names, limits[1], ends, frames.fit(fig.layout.yaxis, upwards, refit))
+        edges = frames.fit(fig.layout.yaxis, upwards, refit)
+        classes.write(names, limits[1], ends, edges, record.focus)
         fig.layout.xaxis.title.text = f"pivot {style.process(record.pivot)}(x)"
         fig.layout.annotations[0].text = _heading(record, colours[record.partner])
 
@@ -62,6 +63,6 @@ def update(fig: go.Figure, record: Pivot, refit: bool = False) -> None:
 def _heading(record: Pivot, colour: str) -> str:
     pivot, partner = style.process(record.pivot), style.process(record.partner)
     dots = frames.coloured(f"dots: draws of ({pivot}, {partner})", colour)
-    if record.maps is None:
-        return f"<b>no map from {pivot} to the others at x = {record.at:.2f}</b><br>{dots}"
-    return f"<b>{pivot} determines the others at x = {record.at:.2f}</b><br>{dots}, on their map"
+    says = "determines all" if record.maps is not None else "determines no other"
+    where = ", on their map" if record.maps is not None else ", a cloud"
+    return f"<b>{pivot} {says}, x = {record.at:.2f}</b><br>{dots}{where}"

@@ -20,7 +20,7 @@ def make(record: Probabilities) -> go.Figure:
         [*classes.lines(x, "class of {}", **look), classes.names(x[-1])],
         {
             "template": style.TEMPLATE,
-            "height": 250,
+            "height": 290,
             "margin": {"r": 50},
             "xaxis": {"title": {"text": "input x"}, "range": [x[0], x[-1]]},
             "yaxis": {"title": {"text": "probability"}, "range": [0.0, 1.0], "nticks": 5},
@@ -39,10 +39,11 @@ def update(fig: go.Figure, record: Probabilities, refit: bool = False) -> None:
     C = len(record.values)
     tops = np.cumsum(record.values[:, -1])
     middles = tops - record.values[:, -1] / 2.0
-    strengths = classes.strengths(C, record.focus)
     with fig.batch_update():
         classes.move(areas, record.values)
-        for area, colour, strength in zip(areas, classes.colours(C), strengths, strict=False):
+        for area, colour, strength in zip(
+            areas, classes.colours(C), classes.strengths(C, record.focus), strict=False
+        ):
             area.fillcolor = frames.translucent(colour, OPACITY * strength)
-        classes.write(names, record.x[-1], middles, (0.0, 1.0))
+        classes.write(names, record.x[-1], middles, (0.0, 1.0), record.focus)
         fig.layout.shapes[0].update(x0=record.at, x1=record.at)

@@ -45,7 +45,7 @@ def update(fig: go.Figure, record: Processes, refit: bool = False) -> None:
         classes.move(traces[M:], values, record.focus)
         everything = values if band is None else np.concatenate([values, *band])
         limits = frames.fit(fig.layout.yaxis, everything, refit)
-        classes.write(names, record.x[-1], values[:, -1], limits)
+        classes.write(names, record.x[-1], values[:, -1], limits, record.focus)
         fig.layout.annotations[0].text = _heading(record)
         fig.layout.shapes[0].update(x0=record.at, x1=record.at)
 
