@@ -1,9 +1,10 @@
 """What pictures of many classes share: a line for each, its colour, dash and name at its end.
 
 Every picture holds lines for `MAX_CLASSES` classes from the start; those without one are hidden.
+What a class looks like changes seldom (`paint`), where its line lies with every slider (`placed`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -21,14 +22,22 @@ CROWD, SMALL = 10, 10
 
 
 @cache
-def colours(num_classes: int) -> tuple[str, ...]:
-    """The colour of each class."""
-    return tuple(style.colour(c, num_classes) for c in range(num_classes))
+def colours(num_classes: int, focus: int | None = None) -> tuple[str, ...]:
+    """The colour of each class, pale if another one is in focus."""
+    full = [style.colour(c, num_classes) for c in range(num_classes)]
+    if focus is None:
+        return tuple(full)
+    return tuple(
+        frames.translucent(colour, 1.0 if c == focus else DIM) for c, colour in enumerate(full)
+    )
 
 
-def strengths(num_classes: int, focus: int | None) -> list[float]:
-    """The opacity of each class: all alike, or one of them in focus."""
-    return [1.0 if focus in (None, c) else DIM for c in range(num_classes)]
+def fills(num_classes: int, focus: int | None, opacity: float) -> list[str]:
+    """The colour of each class for an area, so opaque; paler if another one is in focus."""
+    return [
+        frames.translucent(colour, opacity if focus in (None, c) else DIM * opacity)
+        for c, colour in enumerate(colours(num_classes))
+    ]
 
 
 def lines(x: np.ndarray, name: str, **look: Any) -> list[go.Scatter]:
@@ -43,24 +52,6 @@ def lines(x: np.ndarray, name: str, **look: Any) -> list[go.Scatter]:
     ]  # fmt: skip
 
 
-def move(traces: Sequence[Any], values: np.ndarray, focus: int | None = None) -> None:
-    """Give the first C lines the values ``[C, N]``, and hide the others."""
-    show(traces, len(values), "line")
-    for trace, y, opacity in zip(traces, values, strengths(len(values), focus), strict=False):
-        trace.y = y
-        trace.opacity = opacity
-
-
-def show(traces: Sequence[Any], num_classes: int, part: str) -> None:
-    """Show the traces of the first C classes, with this part of them in the class's colour."""
-    if sum(trace.visible is True for trace in traces) == num_classes:
-        return  # plotly takes its time even for what does not change
-    for c, trace in enumerate(traces):
-        trace.visible = c < num_classes
-    for trace, colour in zip(traces, colours(num_classes), strict=False):
-        trace[part].color = colour
-
-
 def names(x: float) -> go.Scatter:
     """The names of the classes to the right of their lines' ends: one trace, quick to draw."""
     return go.Scatter(
@@ -69,25 +60,54 @@ def names(x: float) -> go.Scatter:
     )  # fmt: skip
 
 
-def write(
-    trace: Any, x: float, ends: np.ndarray, limits: tuple[float, float], focus: int | None = None
+def is_painted(fig: go.Figure, num_classes: int, focus: int | None) -> bool:
+    """Whether the last trace, the names, has the colours of these classes already."""
+    return fig.data[-1].textfont.color == colours(num_classes, focus)
+
+
+def paint(
+    fig: go.Figure,
+    first: int,
+    num_classes: int,
+    focus: int | None = None,
+    areas: tuple[int, float] | None = None,
 ) -> None:
-    """Put the names at the ends ``[C]`` of their lines, apart from one another."""
-    C = len(ends)
+    """Give the lines from trace `first` on, and the names, the colours of the classes.
+
+    `areas` says from which trace on there are areas to be filled, and how opaque they are.
+    """
+    if is_painted(fig, num_classes, focus):
+        return
+    with fig.batch_update():
+        for trace, colour in zip(fig.data[first:], colours(num_classes, focus), strict=False):
+            trace.line.color = colour
+        if areas is not None:
+            filled = fills(num_classes, focus, areas[1])
+            for trace, colour in zip(fig.data[areas[0] :], filled, strict=False):
+                trace.fillcolor = colour
+        fig.data[-1].update(
+            text=[f"\N{NO-BREAK SPACE}{style.process(c)}" for c in range(num_classes)],
+            x=np.full(num_classes, fig.data[-1].x[0]),
+            y=np.resize(fig.data[-1].y, num_classes),
+            textfont={
+                "color": colours(num_classes, focus),
+                "size": SMALL if num_classes > CROWD else None,
+            },
+        )
+
+
+def placed(values: Sequence[np.ndarray] | np.ndarray, size: int) -> Mapping[str, list[Any]]:
+    """`frames.move` for lines: the first C have the values, the others are hidden."""
+    unused = MAX_CLASSES - len(values)
+    return {
+        "y": [*values, *[np.zeros(size)] * unused],
+        "visible": [True] * len(values) + [False] * unused,
+    }
+
+
+def heights(ends: np.ndarray, limits: Sequence[float]) -> np.ndarray:
+    """Where the names of lines with these ends ``[C]`` stand, apart from one another."""
     low, high = limits
-    heights = frames.spread(ends, min(0.07, 1.0 / C) * (high - low))
+    apart = frames.spread(ends, min(0.07, 1.0 / len(ends)) * (high - low))
     # Names of lines that end near an edge would run out of the picture.
-    heights += max(low - heights.min(), 0.0) - max(heights.max() - high, 0.0)
-    trace.x, trace.y = np.full(C, x), heights
-    if len(trace.text) != C:
-        trace.text = [f"\N{NO-BREAK SPACE}{style.process(c)}" for c in range(C)]
-        trace.textfont.size = None if C <= CROWD else SMALL
-    trace.textfont.color = faded(C, focus)
-
-
-def faded(num_classes: int, focus: int | None) -> tuple[str, ...]:
-    """The colour of each class, pale if another one is in focus."""
-    if focus is None:
-        return colours(num_classes)
-    looks = zip(colours(num_classes), strengths(num_classes, focus), strict=True)
-    return tuple(frames.translucent(colour, strength) for colour, strength in looks)
+    return apart + max(low - apart.min(), 0.0) - max(apart.max() - high, 0.0)

@@ -1,5 +1,7 @@
 """Rank correlations between classes at one input."""
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -36,11 +38,12 @@ def update(fig: go.Figure, record: Dependence, refit: bool = False) -> None:
     C = len(record.rank_correlation)
     numbers = np.arange(1, C + 1)
     ticks = numbers[:: 1 if C <= 10 else 3]
-    with fig.batch_update():
-        fig.data[0].update(x=numbers, y=numbers, z=frames.rounded(record.rank_correlation))
-        for axis in (fig.layout.xaxis, fig.layout.yaxis):
-            axis.update(tickvals=ticks, ticktext=[style.process(c - 1) for c in ticks])
-        fig.layout.annotations[0].text = (
-            f"<b>rank correlation, x = {record.at:.2f}</b><br>"
-            f"mean size over pairs of classes: {record.strength:.2f}"
-        )
+    layout: dict[str, Any] = {
+        "annotations[0].text": f"<b>rank correlation, x = {record.at:.2f}</b><br>"
+        f"mean size over pairs of classes: {record.strength:.2f}"
+    }
+    for axis in ("xaxis", "yaxis"):
+        layout[f"{axis}.tickvals"] = ticks
+        layout[f"{axis}.ticktext"] = [style.process(c - 1) for c in ticks]
+    z = frames.rounded(record.rank_correlation)
+    frames.move(fig, {"x": [numbers], "y": [numbers], "z": [z]}, layout)

@@ -1,5 +1,6 @@
 """The latents over x: the one that all classes share, or one for each class."""
 
+import numpy as np
 import plotly.graph_objects as go
 
 from etgp_viz import style
@@ -29,19 +30,23 @@ def make(record: Latents) -> go.Figure:
 
 def update(fig: go.Figure, record: Latents, refit: bool = False) -> None:
     """Move the latents that the model has, and hide the others."""
-    hero, *own, names = fig.data
-    label, heading = fig.layout.annotations
-    with fig.batch_update():
-        limits = frames.fit(fig.layout.yaxis, record.values, refit)
-        hero.visible = label.visible = record.is_shared
-        names.visible = not record.is_shared
-        if record.is_shared:
-            hero.y, label.y = record.values[0], record.values[0, -1]
-        else:
-            classes.write(names, record.x[-1], record.values[:, -1], limits)
-        classes.move(own, record.values[:0] if record.is_shared else record.values)
-        heading.text = _heading(record)
-        fig.layout.shapes[0].update(x0=record.at, x1=record.at)
+    shared, N = record.is_shared, len(record.x)
+    own = record.values[:0] if shared else record.values
+    classes.paint(fig, 1, record.num_classes)
+    limits = frames.limits(fig, "yaxis", record.values, refit)
+    lines, ends = classes.placed(own, N), np.resize(record.values[:, -1], record.num_classes)
+    traces = {
+        "y": [record.values[0], *lines["y"], classes.heights(ends, limits)],
+        "visible": [shared, *lines["visible"], not shared],
+    }
+    layout = {
+        "yaxis.range": limits,
+        "annotations[0].y": record.values[0, -1],
+        "annotations[0].visible": shared,
+        "annotations[1].text": _heading(record),
+        **frames.marked(record.at),
+    }
+    frames.move(fig, traces, layout)
 
 
 def _heading(record: Latents) -> str:

@@ -38,30 +38,44 @@ def make(record: Pivot) -> go.Figure:
 
 def update(fig: go.Figure, record: Pivot, refit: bool = False) -> None:
     """Move everything; without maps the lines are hidden."""
-    draws, *lines, now, names = fig.data
-    C = len(record.values)
-    maps = np.empty((0, 1)) if record.maps is None else record.maps
-    colours = classes.colours(C)
+    C, F = len(record.values), len(fig.data[1].x)
+    grid = np.full(F, record.draws[0, 0]) if record.grid is None else record.grid
+    maps = np.empty((0, F)) if record.maps is None else record.maps
+    ends = record.values if record.maps is None else maps[:, -1]
     here = np.full(C, record.values[record.pivot])
-    with fig.batch_update():
-        draws.x, draws.y = record.draws
-        draws.marker.color = colours[record.partner]
-        classes.move(lines, maps, record.focus)
-        for line in lines[: len(maps)]:
-            line.x = record.grid
-        now.x, now.y, now.marker.color = here, record.values, classes.faded(C, record.focus)
-        sideways = [record.draws[0], here, [] if record.grid is None else record.grid]
-        limits = frames.fit(fig.layout.xaxis, np.concatenate(sideways), refit)
-        upwards = np.concatenate([record.draws[1], record.values, maps.ravel()])
-        ends = record.values if record.grid is None else maps[:, -1]
-        edges = frames.fit(fig.layout.yaxis, upwards, refit)
-        classes.write(names, limits[1], ends, edges, record.focus)
-        fig.layout.xaxis.title.text = f"pivot {style.process(record.pivot)}(x)"
-        fig.layout.annotations[0].text = _heading(record, colours[record.partner])
+    _paint(fig, record)
+    known, other = record.draws
+    right = frames.limits(fig, "xaxis", np.concatenate([known, here, grid]), refit)
+    up = frames.limits(fig, "yaxis", np.concatenate([other, record.values, maps.ravel()]), refit)
+    lines = classes.placed(maps, F)
+    traces = {
+        "x": [known, *[grid] * classes.MAX_CLASSES, here, np.full(C, right[1])],
+        "y": [other, *lines["y"], record.values, classes.heights(ends, up)],
+        "visible": [True, *lines["visible"], True, True],
+    }
+    layout = {
+        "xaxis.range": right,
+        "yaxis.range": up,
+        "xaxis.title.text": f"pivot {style.process(record.pivot)}(x)",
+        "annotations[0].text": _heading(record),
+    }
+    frames.move(fig, traces, layout)
 
 
-def _heading(record: Pivot, colour: str) -> str:
+def _paint(fig: go.Figure, record: Pivot) -> None:
+    C = len(record.values)
+    draws, now = fig.data[0], fig.data[-2]
+    colour = classes.colours(C)[record.partner]
+    if draws.marker.color != colour or not classes.is_painted(fig, C, record.focus):
+        with fig.batch_update():
+            draws.marker.color = colour
+            now.marker.color = classes.colours(C, record.focus)
+        classes.paint(fig, 1, C, record.focus)
+
+
+def _heading(record: Pivot) -> str:
     pivot, partner = style.process(record.pivot), style.process(record.partner)
+    colour = classes.colours(len(record.values))[record.partner]
     dots = frames.coloured(f"dots: draws of ({pivot}, {partner})", colour)
     says = "determines all" if record.maps is not None else "determines no other"
     where = ", on their map" if record.maps is not None else ", a cloud"

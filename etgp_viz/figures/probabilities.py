@@ -35,15 +35,12 @@ def make(record: Probabilities) -> go.Figure:
 
 def update(fig: go.Figure, record: Probabilities, refit: bool = False) -> None:
     """Move the areas and their names."""
-    *areas, names = fig.data
-    C = len(record.values)
-    tops = np.cumsum(record.values[:, -1])
-    middles = tops - record.values[:, -1] / 2.0
-    with fig.batch_update():
-        classes.move(areas, record.values)
-        for area, colour, strength in zip(
-            areas, classes.colours(C), classes.strengths(C, record.focus), strict=False
-        ):
-            area.fillcolor = frames.translucent(colour, OPACITY * strength)
-        classes.write(names, record.x[-1], middles, (0.0, 1.0), record.focus)
-        fig.layout.shapes[0].update(x0=record.at, x1=record.at)
+    values = record.values
+    classes.paint(fig, 0, len(values), record.focus, (0, OPACITY))
+    areas = classes.placed(values, len(record.x))
+    middles = np.cumsum(values[:, -1]) - values[:, -1] / 2.0
+    traces = {
+        "y": [*areas["y"], classes.heights(middles, (0.0, 1.0))],
+        "visible": [*areas["visible"], True],
+    }
+    frames.move(fig, traces, frames.marked(record.at))

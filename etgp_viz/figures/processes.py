@@ -38,26 +38,17 @@ def make(record: Processes) -> go.Figure:
 
 def update(fig: go.Figure, record: Processes, refit: bool = False) -> None:
     """Move the lines; the axes stay, unless a line would leave the frame."""
-    values, band = record.values, record.band
-    *traces, names = fig.data
-    with fig.batch_update():
-        _move_bands(traces[:M], record)
-        classes.move(traces[M:], values, record.focus)
-        everything = values if band is None else np.concatenate([values, *band])
-        limits = frames.fit(fig.layout.yaxis, everything, refit)
-        classes.write(names, record.x[-1], values[:, -1], limits, record.focus)
-        fig.layout.annotations[0].text = _heading(record)
-        fig.layout.shapes[0].update(x0=record.at, x1=record.at)
-
-
-def _move_bands(traces: list[go.Scatter], record: Processes) -> None:
-    bands = [] if record.band is None else list(record.band)
-    C = len(bands)
-    classes.show(traces, C, "line")
-    looks = zip(traces, bands, classes.colours(C), classes.strengths(C, record.focus), strict=False)
-    for trace, limits, colour, strength in looks:
-        trace.y = frames.outline(limits)
-        trace.fillcolor = frames.translucent(colour, BAND * strength)
+    values, N = record.values, len(record.x)
+    bands = [] if record.band is None else [frames.outline(limits) for limits in record.band]
+    classes.paint(fig, M, len(values), record.focus, (0, BAND))
+    limits = frames.limits(fig, "yaxis", np.concatenate([*values, *bands]), refit)
+    below, above = classes.placed(bands, 2 * N), classes.placed(values, N)
+    traces = {
+        "y": [*below["y"], *above["y"], classes.heights(values[:, -1], limits)],
+        "visible": [*below["visible"], *above["visible"], True],
+    }
+    heading = {"annotations[0].text": _heading(record)}
+    frames.move(fig, traces, {"yaxis.range": limits, **heading, **frames.marked(record.at)})
 
 
 def _heading(record: Processes) -> str:
