@@ -12,6 +12,7 @@ SharedLatentExplorer(flow="linear", network_seed=0, at=0.5)
 """
 X = np.linspace(-3.0, 3.0, 121)
 LATENT = "latent f₀(x)"
+MARKED = "plot => plot._fullLayout.shapes[0].x0"
 
 
 @pytest.fixture(scope="module")
@@ -51,39 +52,6 @@ def probabilities_fit(notebook, C):
     return np.allclose(P, softmax(processes(notebook, C)), atol=1e-6)
 
 
-def test_all_classes_are_linear_in_the_one_latent(notebook, screenshots):
-    f0 = latents(1)[0]
-    np.testing.assert_allclose(notebook.plot("latents").y(LATENT), f0, atol=1e-6)
-    # Any two classes of linear flows lie on a line in the plane at each x: with another draw of f₀
-    # this is checked below. Here: the probabilities are the softmax of what is drawn.
-    assert probabilities_fit(notebook, 4)
-    assert len([name for name in shown(notebook, "processes") if name.endswith("(x)")]) == 4
-    notebook.screenshot(screenshots / "shared-latent.png", ".etgp-viz")
-
-
-def test_variance_stretches_the_same_draw(notebook):
-    """fᶜ = aᶜ·f₀ + bᶜ: √variance moves each process along its own line, whatever the network."""
-    before, f0 = processes(notebook, 4), latents(1)[0]
-    slider = notebook.slider("variance σ²")
-    slider.press("ArrowRight", times=4)
-    wait_until(lambda: slider.value > 1.1, "the number to follow", 15)
-    plot = notebook.plot("latents")
-    wait_until(lambda: abs(plot.y(LATENT)[80] / f0[80]) > 1.1, "the latent to follow", 15)
-    notebook.page.wait_for_timeout(500)
-    ratio = plot.y(LATENT) / f0
-    np.testing.assert_allclose(ratio, ratio[80], rtol=1e-3)
-    after = processes(notebook, 4)
-    slope = (after - before) / ((ratio[80] - 1.0) * f0)  # aᶜ(x)
-    shift = before - slope * f0
-    far = np.abs(f0) > 0.1
-    np.testing.assert_allclose((slope * ratio * f0 + shift)[:, far], after[:, far], atol=1e-5)
-    network = expected_network()
-    np.testing.assert_allclose(slope[:, far], network[0][:, far], atol=1e-3)
-    np.testing.assert_allclose(shift[:, far], network[1][:, far], atol=1e-3)
-    wait_until(lambda: probabilities_fit(notebook, 4), "the probabilities to follow", 15)
-    slider.press("Delete")
-
-
 def expected_network():
     """Slopes and shifts of network 0 over x, [C, N] each, by plain NumPy."""
     rng = np.random.default_rng(0)
@@ -100,14 +68,37 @@ def expected_network():
     return np.array(slopes), np.array(shifts)
 
 
+def test_all_classes_come_from_the_one_latent(notebook, screenshots):
+    f0, (slopes, shifts) = latents(1)[0], expected_network()
+    np.testing.assert_allclose(notebook.plot("latents").y(LATENT), f0, atol=1e-6)
+    np.testing.assert_allclose(processes(notebook, 4), slopes * f0 + shifts, atol=1e-5)
+    assert probabilities_fit(notebook, 4)
+    assert len([name for name in shown(notebook, "processes") if name.endswith("(x)")]) == 4
+    notebook.screenshot(screenshots / "shared-latent.png", ".etgp-viz")
+
+
+def test_a_slider_stretches_the_same_draw(notebook):
+    f0, (slopes, shifts) = latents(1)[0], expected_network()
+    slider, plot = notebook.slider("variance σ²"), notebook.plot("latents")
+    slider.press("ArrowRight", times=4)
+    by = (5.0 / 0.1) ** (4 / 80 / 2)  # four of 80 steps on a logarithmic scale; √ of the variance
+    wait_until(lambda: np.allclose(plot.y(LATENT), by * f0, atol=1e-4), "the latent to follow", 15)
+    expected = slopes * by * f0 + shifts
+    wait_until(
+        lambda: np.allclose(processes(notebook, 4), expected, atol=1e-4), "the processes", 15
+    )
+    wait_until(lambda: probabilities_fit(notebook, 4), "the probabilities to follow", 15)
+    slider.press("Delete")
+    wait_until(lambda: np.allclose(plot.y(LATENT), f0, atol=1e-4), "the default", 15)
+
+
 def test_a_click_marks_x_in_every_panel(notebook):
     panel = notebook.plot("probabilities").element.locator(".nsewdrag").first
     box = panel.bounding_box()
     notebook.page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + 0.5 * box["height"])
     for figure in ("latents", "processes", "probabilities"):
         element = notebook.plot(figure).element
-        marked = "plot => plot._fullLayout.shapes[0].x0"
-        wait_until(lambda e=element: abs(e.evaluate(marked) - 1.5) < 0.06, "the mark", 15)
+        wait_until(lambda e=element: abs(e.evaluate(MARKED) - 1.5) < 0.06, "the mark", 15)
     wait_until(lambda: "x = 1.5" in notebook.text(".etgp-viz [role=status]"), "the words", 15)
 
 
