@@ -24,6 +24,7 @@ _MODULES = (
     "model",
     "networks",
     "prior",
+    "shared_latent",
     "style",
     "timing",
     "training",
