@@ -14,8 +14,9 @@ from etgp_viz.figures import dependence, latents, pivot, print_shared, probabili
 from etgp_viz.figures.classes import MAX_CLASSES
 
 X = np.linspace(-3.0, 3.0, 121)
-# Joint draws at the marked x, and draws of the network behind a band.
-DRAWS, NETWORKS = 200, 30
+# Joint draws at the marked x, how many of them are shown as dots (each costs the browser time), and
+# draws of the network behind a band.
+DRAWS, DOTS, NETWORKS = 200, 100, 30
 
 FLOWS = {"linear": flows.Linear(), "sal": flows.SAL(1), "tanh": flows.Tanh(2, 1)}
 FLOW_WORDS = {
@@ -226,12 +227,12 @@ class SharedLatentExplorer(Explorer):
                 "",
                 "there = (model, flow, params[:, n], K[n, n])",
                 "draws = shared_latent.joint_draws(*there, noise[:, len(x) :])  # [C, S]",
-                "P = prior.probabilities(F)",
+                f"P, dots = prior.probabilities(F), draws[:, :{DOTS}]",
                 "records = {",
                 '    "latents": latent,',
                 '    "processes": shared_latent.processes(x, F, drawn, x[n], focus),',
                 '    "probabilities": shared_latent.Probabilities(x, P, x[n], focus),',
-                '    "pivot": shared_latent.pivot(*there, draws, F[:, n], x[n], known, focus),',
+                '    "pivot": shared_latent.pivot(*there, dots, F[:, n], x[n], known, focus),',
                 '    "dependence": shared_latent.dependence(x[n], draws),',
                 "}",
                 'latents.make(records["latents"]).show()',
@@ -378,7 +379,7 @@ def _joint_draws(setting: Setting, n: int) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _pivot(setting: Setting, n: int, known: int, focus: int | None) -> shared_latent.Pivot:
-    draws, values = _joint_draws(setting, n), _values(setting)[0][:, n]
+    draws, values = _joint_draws(setting, n)[:, :DOTS], _values(setting)[0][:, n]
     return shared_latent.pivot(*_there(setting, n), draws, values, X[n], known, focus)
 
 
