@@ -103,6 +103,22 @@ def params_from_profiles(
     return flow.unconstrain(values).numpy()
 
 
+@check_shapes("values: [C, P]", "scale: [C, N]", "shift: [C, N]", "return: [C, N, R]")
+def bent_then_linear(
+    step: Flow, values: np.ndarray, amount: float, scale: np.ndarray, shift: np.ndarray
+) -> np.ndarray:
+    """Raw parameters of ``Compose([step, Linear()])`` for C classes at N inputs, R = P + 2.
+
+    The step is bent alike at every x: its (constrained) parameters lie `amount` of the way from
+    the identity to `values`, so that amount 0 leaves the linear flow alone. Scale and shift follow.
+    """
+    identity = step.constrain(step.identity_params()).numpy()
+    bend = step.unconstrain(identity + amount * (np.asarray(values) - identity)).numpy()
+    C, N = scale.shape
+    everywhere = np.broadcast_to(bend[:, None], (C, N, bend.shape[-1]))
+    return np.concatenate([everywhere, scale[:, :, None], shift[:, :, None]], axis=-1)
+
+
 def random_network(
     flow: Flow,
     num_classes: int,
