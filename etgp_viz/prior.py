@@ -103,19 +103,20 @@ def params_from_profiles(
     return flow.unconstrain(values).numpy()
 
 
-@check_shapes("values: [C, P]", "scale: [C, N]", "shift: [C, N]", "return: [C, N, R]")
-def bent_then_linear(
-    step: Flow, values: np.ndarray, amount: float, scale: np.ndarray, shift: np.ndarray
-) -> np.ndarray:
+@check_shapes("values: [batch..., P]", "return: [batch..., P]")
+def partly(flow: Flow, values: np.ndarray, amount: float) -> np.ndarray:
+    """Raw parameters `amount` of the way from the identity to (constrained) `values`."""
+    identity = flow.constrain(flow.identity_params()).numpy()
+    return flow.unconstrain(identity + amount * (np.asarray(values) - identity)).numpy()
+
+
+@check_shapes("bend: [C, P]", "scale: [C, N]", "shift: [C, N]", "return: [C, N, R]")
+def then_linear(bend: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """Raw parameters of ``Compose([step, Linear()])`` for C classes at N inputs, R = P + 2.
 
-    The step is bent alike at every x: its (constrained) parameters lie `amount` of the way from
-    the identity to `values`, so that amount 0 leaves the linear flow alone. Scale and shift follow.
+    The raw parameters `bend` of the step are the same at every x; scale and shift follow x.
     """
-    identity = step.constrain(step.identity_params()).numpy()
-    bend = step.unconstrain(identity + amount * (np.asarray(values) - identity)).numpy()
-    C, N = scale.shape
-    everywhere = np.broadcast_to(bend[:, None], (C, N, bend.shape[-1]))
+    everywhere = np.broadcast_to(bend[:, None], (*scale.shape, bend.shape[-1]))
     return np.concatenate([everywhere, scale[:, :, None], shift[:, :, None]], axis=-1)
 
 

@@ -22,7 +22,7 @@ ROOMS = (
     ({"model"}, PLOTS | WIDGETS),
     ({"baselines", "building"}, PLOTS | WIDGETS),
     ({"training", "history", "optimisation", "checkpoints"}, PLOTS | WIDGETS),
-    ({"prior", "covariance", "warping", "timing", "experiments"}, PLOTS | WIDGETS),
+    ({"prior", "covariance", "warping", "agreement", "timing", "experiments"}, PLOTS | WIDGETS),
     ({"style", "figures"}, TENSORFLOW | WIDGETS | {"etgp_viz.backend"}),
     ({"explorers"}, set()),
     ({"course"}, set()),
