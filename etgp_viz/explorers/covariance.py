@@ -23,7 +23,7 @@ from etgp_viz.figures import (
     comparison,
     convergence,
     equal_inputs,
-    matrix,
+    latent_matrix,
     orders,
     print_agreement,
     spectrum,
@@ -73,14 +73,14 @@ def _place(c: int, default: float) -> Any:
 
 @dataclass(frozen=True)
 class CovarianceState:
-    """What the controls say. Scale and shift of a class are tuples of values at five knots over x."""
+    """What the controls say. Scales and shifts are tuples of values at five knots over x."""
 
     kernel: str = shown("rbf", Choice("kernel", prior.KERNELS, group="Latent"))
     lengthscale: float = shown(
-        1.0, Number("lengthscale ℓ", 0.1, 5.0, log=True, group="Latent", right="smoother paths")
+        1.0, Number("lengthscale ℓ", 0.2, 5.0, log=True, group="Latent", right="smoother paths")
     )
     variance: float = shown(
-        1.0, Number("variance σ²", 0.1, 3.0, log=True, group="Latent", right="higher paths")
+        1.0, Number("variance σ²", 0.25, 4.0, log=True, group="Latent", right="higher paths")
     )
     period: float = shown(
         2.0,
@@ -90,7 +90,7 @@ class CovarianceState:
     mean: float = shown(
         0.0, Number("mean µ", -2.0, 2.0, group="Latent", right="f₀ lies higher at every x")
     )
-    draws: int = shown(2000, Choice("number of draws S", DRAWS, group="Monte Carlo"))
+    draws: int = shown(2000, Choice("draws S", DRAWS, group="Monte Carlo"))
     seed: int = shown(0, Whole("draw number", 0, 9999, typed=True, group="Monte Carlo"))
     family: str = shown("linear", Choice("flow G", FAMILIES, group="Flows"))
     amount: float = shown(
@@ -107,7 +107,7 @@ class CovarianceState:
     )
     slope: float = shown(
         2.0,
-        Number("step: slope", 0.2, 2.5, group="Flows", when=_of("tanh"), right="a steeper step"),
+        Number("step: slope", 0.2, 2.0, group="Flows", when=_of("tanh"), right="a steeper step"),
     )
     a1: tuple[float, ...] = _profile(1, "scale", "a", (1.0,) * 5)
     b1: tuple[float, ...] = _profile(1, "shift", "b", (0.0,) * 5)
@@ -143,7 +143,7 @@ class CovarianceExplorer(Explorer):
 
     State = CovarianceState
     pictures: ClassVar[Mapping[str, Picture]] = {
-        "latent": matrix,
+        "latent": latent_matrix,
         "analytic": comparison.ANALYTIC,
         "estimate": comparison.ESTIMATE,
         "difference": comparison.DIFFERENCE,
@@ -187,8 +187,8 @@ class CovarianceExplorer(Explorer):
         ),
         "One term is not enough": Preset(
             "Steps at three places, and only the first term of the series, the one that "
-            "Proposition 1 knows. With 20 000 draws the difference shows, and more draws do not close the gap. "
-            "Add terms until they agree.",
+            "Proposition 1 knows. With 20 000 draws the difference shows, and more draws do "
+            "not close the gap. Add terms until they agree.",
             {"family": "tanh", "terms": 1, "draws": 20000, "height": 5.0, "d": 1},
         ),
         "The mean matters now": Preset(
@@ -247,7 +247,7 @@ class CovarianceExplorer(Explorer):
             [
                 "import numpy as np",
                 "from etgp_viz import agreement, covariance, flows, prior, warping",
-                "from etgp_viz.figures import comparison, convergence, equal_inputs, matrix",
+                "from etgp_viz.figures import comparison, convergence, equal_inputs, latent_matrix",
                 "from etgp_viz.figures import orders, spectrum, together, variances",
                 "",
                 f"x = np.linspace(-3, 3, {len(X)})",
@@ -292,7 +292,7 @@ class CovarianceExplorer(Explorer):
                 f'    "latent": warping.Matrix(x, K, {LATENT_NAME!r}),',
                 "}",
                 "pictures = {",
-                '    "latent": matrix, "analytic": comparison.ANALYTIC,',
+                '    "latent": latent_matrix, "analytic": comparison.ANALYTIC,',
                 '    "estimate": comparison.ESTIMATE, "difference": comparison.DIFFERENCE,',
                 '    "variance": variances, "correlation": equal_inputs, "together": together,',
                 '    "convergence": convergence, "spectrum": spectrum, "terms": orders,',

@@ -12,6 +12,7 @@ from etgp_viz.figures import frames
 Part = Literal["analytic", "estimate", "difference"]
 # Differences are coloured up to so many standard errors.
 PALEST = 4.0
+HEIGHT, TOP = 340, 50
 
 
 class Heat:
@@ -37,8 +38,8 @@ class Heat:
             trace,
             {
                 "template": style.TEMPLATE,
-                "height": 340,
-                "margin": {"r": 20, "t": 50},
+                "height": HEIGHT,
+                "margin": {"r": 20, "t": TOP},
                 "xaxis": {"type": "category", "tickangle": 0, "showgrid": False},
                 "yaxis": {"type": "category", "showgrid": False},
                 "annotations": [frames.heading("")],
@@ -60,9 +61,10 @@ class Heat:
                 both = np.stack([record.analytic, record.estimate])
                 frames.fit_colours(trace, both, refit)
             trace.update(x=columns, y=rows)
-            fig.layout.xaxis.update(_axis(record.columns, record.x, "x′", columns))
-            fig.layout.yaxis.update(_axis(record.rows, record.x, "x", rows))
-            fig.layout.yaxis.range = (len(rows) - 0.5, -0.5)
+            across = _axis(record.columns, record.x, "x′", columns)
+            fig.layout.xaxis.update(range=(-0.5, len(columns) - 0.5), **across)
+            down = _axis(record.rows, record.x, "x", rows)
+            fig.layout.yaxis.update(range=(len(rows) - 0.5, -0.5), **down)
             fig.layout.shapes[0].update(
                 path=_borders(len(record.rows), N), visible=len(record.rows) > 1
             )
@@ -109,7 +111,6 @@ def _axis(classes: tuple[int, ...], x: np.ndarray, symbol: str, names: list[str]
         title = f"{symbol} of {style.process(classes[0])}"
     return {
         "tickmode": "array", "tickvals": ticks, "ticktext": words, "title": {"text": title},
-        "range": (-0.5, len(names) - 0.5),
     }  # fmt: skip
 
 

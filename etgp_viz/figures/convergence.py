@@ -12,6 +12,7 @@ ERROR, FLOOR = style.PALETTE[0], style.PALETTE[3]
 MOST_DRAWS = 20_000
 # A series that leaves out less than this is drawn without its floor.
 LEAST_FLOOR = 1e-3
+TICKS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def make(record: Convergence) -> go.Figure:
@@ -38,8 +39,7 @@ def make(record: Convergence) -> go.Figure:
                 "tickvals": [100, 1000, 10000], "ticktext": ["100", "1000", "10 000"],
             },
             "yaxis": {"title": {"text": "error, part of the covariance"}, "type": "log",
-                      "tickvals": [0.001, 0.01, 0.1, 1.0, 10.0],
-                      "ticktext": ["0.1 %", "1 %", "10 %", "100 %", "1000 %"]},
+                      "tickvals": TICKS, "ticktext": [f"{100 * tick:g} %" for tick in TICKS]},
             "annotations": [frames.heading("")],
         },
     )  # fmt: skip

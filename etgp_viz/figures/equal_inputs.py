@@ -26,7 +26,7 @@ def make(record: EqualInputs) -> go.Figure:
             "margin": {"r": 50},
             "xaxis": {"title": {"text": "input x"}, "range": [x[0] - 0.05, x[-1] + 0.05]},
             "yaxis": {
-                "title": {"text": "correlation"}, "range": [-1.15, 1.15],
+                "title": {"text": "correlation"}, "range": [-1.3, 1.3],
                 "tickvals": [-1, -0.5, 0, 0.5, 1], "ticktext": ["−1", "−½", "0", "½", "1"],
             },
             "annotations": [
@@ -48,8 +48,7 @@ def update(fig: go.Figure, record: EqualInputs, refit: bool = False) -> None:
             exists = np.isfinite(values)
             fig.data[k].update(x=record.x[exists], y=values[exists])
             ends[k] = values[exists][-1] if exists.any() else 0.0
-        heights = frames.spread(ends, 0.3)
-        heights += min(0.0, 1.0 - heights.max()) + max(0.0, -1.0 - heights.min())
+        heights = frames.spread(ends, 0.26)
         for label, height in zip(fig.layout.annotations, heights, strict=False):
             label.y = height
         fig.layout.shapes[0].update(x0=record.at, x1=record.at)
