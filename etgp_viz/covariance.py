@@ -21,6 +21,7 @@ Proposition 1 is the term n = 1, the only one that a linear flow has.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -157,10 +158,10 @@ def hermite_series(
     correlation = np.clip(K / np.outer(deviation, deviation), -1.0, 1.0)
     centre = np.zeros(len(K)) if mean is None else np.asarray(mean, dtype=float)
 
-    nodes, weights = gauss_hermite(NUM_NODES)
+    nodes, weights, basis = _rule()
     f0 = centre[:, None] + deviation[:, None] * nodes  # [N, Q]
     values = flow.forward(f0, np.asarray(params)[:, :, None, :]).numpy()  # [C, N, Q]
-    coefficients = values @ (weights[:, None] * _hermite_polynomials(nodes, MAX_ORDER))
+    coefficients = values @ basis
     # Parseval: the variance is Σ_{n≥1} h_n², so this is what is left after each order.
     variance = (values - coefficients[:, :, :1]) ** 2 @ weights
     explained = np.cumsum(coefficients[:, :, 1:] ** 2, axis=-1)
@@ -264,6 +265,13 @@ def _products(c: np.ndarray, d: np.ndarray) -> np.ndarray:
     blocks_c, blocks_d = (z[:whole].reshape(-1, BLOCK, z.shape[1]) for z in (c, d))
     rest = c[whole:].T @ d[whole:]
     return np.sum(np.swapaxes(blocks_c, 1, 2) @ blocks_d, axis=0) + rest
+
+
+@cache
+def _rule() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes and weights [Q], and weighted polynomials [Q, MAX_ORDER + 1]: h = G(nodes) @ these."""
+    nodes, weights = gauss_hermite(NUM_NODES)
+    return nodes, weights, weights[:, None] * _hermite_polynomials(nodes, MAX_ORDER)
 
 
 def _hermite_polynomials(z: np.ndarray, order: int) -> np.ndarray:

@@ -60,6 +60,9 @@ class Heat:
                 trace.z = frames.rounded(getattr(record, self.part))
                 both = np.stack([record.analytic, record.estimate])
                 frames.fit_colours(trace, both, refit)
+            fig.layout.annotations[0].text = self._heading(record)
+            if (list(trace.x or ()), list(trace.y or ())) == (columns, rows):
+                return
             trace.update(x=columns, y=rows)
             across = _axis(record.columns, record.x, "x′", columns)
             fig.layout.xaxis.update(range=(-0.5, len(columns) - 0.5), **across)
@@ -68,7 +71,6 @@ class Heat:
             fig.layout.shapes[0].update(
                 path=_borders(len(record.rows), N), visible=len(record.rows) > 1
             )
-            fig.layout.annotations[0].text = self._heading(record)
 
     def _heading(self, record: Comparison) -> str:
         if self.part == "analytic":

@@ -19,7 +19,8 @@ def make(record: EqualInputs) -> go.Figure:
         [
             frames.line(x, x, words, colour, dash=style.dash(k), width=3)
             for k, (words, colour) in enumerate(looks)
-        ],
+        ]
+        + [frames.names(x[-1] + 0.05, *map(list, zip(*looks, strict=True)))],
         {
             "template": style.TEMPLATE,
             "height": 240,
@@ -30,8 +31,7 @@ def make(record: EqualInputs) -> go.Figure:
                 "tickvals": [-1, -0.5, 0, 0.5, 1], "ticktext": ["−1", "−½", "0", "½", "1"],
             },
             "annotations": [
-                *(frames.label(words, colour, x=x[-1], y=0.0) for words, colour in looks),
-                frames.heading("correlation of two classes at one input x: ±1 if both are linear"),
+                frames.heading("correlation of two classes at one input x: ±1 if both are linear")
             ],
             "shapes": [frames.mark(record.at)],
         },
@@ -44,13 +44,12 @@ def update(fig: go.Figure, record: EqualInputs, refit: bool = False) -> None:
     """Move the lines; inputs without a correlation are left out."""
     with fig.batch_update():
         ends = np.zeros(len(record.pairs))
-        for k, values in enumerate(record.correlation):
+        for k, values in enumerate(np.round(record.correlation, 6)):
             exists = np.isfinite(values)
-            fig.data[k].update(x=record.x[exists], y=values[exists])
+            trace = fig.data[k]
+            trace.x, trace.y = record.x[exists], values[exists]
             ends[k] = values[exists][-1] if exists.any() else 0.0
-        heights = frames.spread(ends, 0.26)
-        for label, height in zip(fig.layout.annotations, heights, strict=False):
-            label.y = height
+        fig.data[-1].y = frames.spread(ends, 0.26)
         fig.layout.shapes[0].update(x0=record.at, x1=record.at)
 
 

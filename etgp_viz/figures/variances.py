@@ -26,7 +26,9 @@ def make(record: Variances) -> go.Figure:
                 legendgroup=str(c), hoverinfo="skip",
             )
         )  # fmt: skip
+    words = ["f₀", *(style.process(c) for c in range(C))]
     colours = [style.NEUTRAL, *(style.colour(c, C) for c in range(C))]
+    traces.append(frames.names(x[-1] + 0.05, words, colours))
     fig = go.Figure(
         traces,
         {
@@ -36,10 +38,9 @@ def make(record: Variances) -> go.Figure:
             "xaxis": {"title": {"text": "input x"}, "range": [x[0] - 0.05, x[-1] + 0.05]},
             "yaxis": {"title": {"text": "variance Var[fᶜ(x)]"}, "nticks": 6},
             "annotations": [
-                *(frames.label("", colour, x=x[-1], y=0.0) for colour in colours),
                 frames.heading(
                     "variance: lines by formula, dots by Monte Carlo ± 2 standard errors"
-                ),
+                )
             ],
             "shapes": [frames.mark(record.at)],
         },
@@ -56,11 +57,9 @@ def update(fig: go.Figure, record: Variances, refit: bool = False) -> None:
     everything = np.concatenate([lines, record.estimate + reach, np.zeros_like(lines)])
     with fig.batch_update():
         low, high = frames.fit(fig.layout.yaxis, everything, refit)
-        heights = frames.spread(lines[:, -1], 0.1 * (high - low))
-        for k, curve in enumerate(lines):
-            fig.data[k].y = curve
-            text = "f₀" if k == 0 else style.process(k - 1)
-            fig.layout.annotations[k].update(y=heights[k], text=text)
+        fig.data[-1].y = frames.spread(lines[:, -1], 0.1 * (high - low))
+        for trace, curve in zip(fig.data, lines, strict=False):
+            trace.y = curve
         for c in range(C):
             dots = fig.data[1 + C + c]
             dots.y = record.estimate[c]
