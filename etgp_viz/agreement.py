@@ -112,7 +112,7 @@ class Comparison:
     @property
     def difference(self) -> np.ndarray:
         """(estimate − analytic)/standard error; 0 where nothing varies."""
-        rounding = 1e-12 * np.max(np.abs(self.analytic))
+        rounding = max(1e-12 * np.max(np.abs(self.analytic)), 1e-24)
         gap = self.estimate - self.analytic
         varies = self.standard_error > rounding
         return np.divide(gap, self.standard_error, out=np.zeros_like(gap), where=varies)
@@ -254,7 +254,7 @@ def convergence(series: HermiteSeries, F: np.ndarray, comparison: Comparison) ->
     rows, columns = comparison.rows, comparison.columns
     S = comparison.num_draws
     sizes = np.unique(np.geomspace(FIRST_SIZE, S, NUM_SIZES).astype(int))
-    estimates = empirical_of_first(_stacked(F, rows), _stacked(F, columns), sizes)
+    estimates = empirical_of_first(_stacked(F, rows), _stacked(F, columns), sizes.tolist())
     bound = np.block([[series.truncation_error(c, d) for d in columns] for c in rows])
     whole = _rms(comparison.analytic) or 1.0
     error = np.sqrt(np.mean((estimates - comparison.analytic) ** 2, axis=(1, 2)))

@@ -238,8 +238,12 @@ def correlation_at_equal_inputs(series: HermiteSeries) -> np.ndarray:
     h = series.coefficients[:, :, 1:]
     covariance = np.einsum("cnk,dnk->cdn", h, h)
     variance = np.einsum("cnk,cnk->cn", h, h)
+    # The coefficients of a constant are rounding errors.
+    rounding = 1e-24 * (series.coefficients[:, :, 0] ** 2 + variance.max())
+    varies = variance > rounding
     size = np.sqrt(variance[:, None] * variance[None, :])
-    return np.divide(covariance, size, out=np.full_like(size, np.nan), where=size > 0.0)
+    exists = varies[:, None] & varies[None, :]
+    return np.divide(covariance, size, out=np.full_like(size, np.nan), where=exists)
 
 
 def _mehler(rho: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -54,7 +54,7 @@ class Shape:
         """Raw parameters, [C, N, P]."""
         share = (X - X[0]) / (X[-1] - X[0])
         knots = np.array([*self.scale, *self.shift])
-        curves = prior.profile(knots.T, share).T  # type: ignore[arg-type]
+        curves = prior.profile(knots.T, share).T
         scale, shift = np.split(curves, 2)
         if not self.bend:
             return np.stack([scale, shift], axis=-1)

@@ -23,7 +23,7 @@ def make(
 ) -> Figure:
     """Four matrices above; variances, convergence and spectrum below."""
     fig = Figure(figsize=(13.0, 6.4), layout="constrained")
-    above, below = fig.subfigures(2, 1)
+    above, below = np.ravel(fig.subfigures(2, 1))
     maps, lines = above.subplots(1, 4), below.subplots(1, 3)
     print_warping.draw_matrix(maps[0], latent)
     _draw_maps(maps[1:], analytic)
@@ -62,17 +62,9 @@ def _draw_variances(axes: Axes, record: Variances) -> None:
     C = len(record.analytic)
     axes.plot(record.x, record.latent, color=style.NEUTRAL, lw=3, label="f₀")
     for c in range(C):
-        look = {"color": style.colour(c, C)}
-        axes.plot(record.x, record.analytic[c], label=style.process(c), **look)
-        axes.errorbar(
-            record.x,
-            record.estimate[c],
-            2.0 * record.standard_error[c],
-            fmt=".",
-            ms=4,
-            lw=1,
-            **look,
-        )
+        colour, reach = style.colour(c, C), 2.0 * record.standard_error[c]
+        axes.plot(record.x, record.analytic[c], label=style.process(c), color=colour)
+        axes.errorbar(record.x, record.estimate[c], reach, fmt=".", ms=4, lw=1, color=colour)
     axes.set(title="variance; dots: Monte Carlo ± 2 standard errors", xlabel="input x")
     axes.legend(frameon=False, fontsize="small")
 
