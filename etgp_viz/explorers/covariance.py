@@ -37,7 +37,7 @@ FAMILIES = {
     "tanh": "TANH, then LINEAR",
 }
 DRAWS = {S: f"{S:,}".replace(",", " ") for S in (100, 200, 500, 1000, 2000, 5000, 10000, 20000)}
-VIEWS = {"pair": "two classes, c and d", "joint": "all classes, block by block"}
+VIEWS = {"pair": "two classes, c and d", "joint": "all classes in blocks"}
 NAMES = {c + 1: f"class {c + 1}: {style.process(c)}" for c in range(CLASSES)}
 
 
@@ -111,11 +111,11 @@ class CovarianceState:
     )
     a1: tuple[float, ...] = _profile(1, "scale", "a", (1.0,) * 5)
     b1: tuple[float, ...] = _profile(1, "shift", "b", (0.0,) * 5)
-    skew1: float = _skew(1, -1.5)
+    skew1: float = _skew(1, -1.0)
     place1: float = _place(1, 1.0)
     a2: tuple[float, ...] = _profile(2, "scale", "a", (0.3, 0.6, 1.0, 1.4, 1.7))
     b2: tuple[float, ...] = _profile(2, "shift", "b", (1.0,) * 5)
-    skew2: float = _skew(2, 1.5)
+    skew2: float = _skew(2, 1.0)
     place2: float = _place(2, -1.0)
     a3: tuple[float, ...] = _profile(3, "scale", "a", (-0.8,) * 5)
     b3: tuple[float, ...] = _profile(3, "shift", "b", (-1.0,) * 5)
@@ -147,12 +147,12 @@ class CovarianceExplorer(Explorer):
         "analytic": comparison.ANALYTIC,
         "estimate": comparison.ESTIMATE,
         "difference": comparison.DIFFERENCE,
-        "variance": variances,
-        "correlation": equal_inputs,
         "together": together,
         "convergence": convergence,
         "spectrum": spectrum,
         "terms": orders,
+        "variance": variances,
+        "correlation": equal_inputs,
     }
     full_width = ("variance", "correlation")
     presets: ClassVar[Mapping[str, Preset]] = {

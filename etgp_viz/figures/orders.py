@@ -12,15 +12,17 @@ FLOOR = 1e-8
 
 
 def make(record: Terms) -> go.Figure:
-    """Dots joined by a line for each class; a mark where the sum ends."""
+    """Dots for each class; a mark where the sum ends."""
     C, order = record.share.shape
     n = np.arange(1, order + 1)
     hover = "n = %{x}: %{y:.2%}<extra></extra>"
-    traces = []
-    for c in range(C):
-        look = {"width": 1.5, "dash": style.dash(c), "hovertemplate": hover}
-        line = frames.line(n, n, style.process(c), style.colour(c, C), legendgroup=str(c), **look)
-        traces.append(line.update(mode="lines+markers", marker={"size": 5, "symbol": c}))
+    traces = [
+        go.Scatter(
+            x=n, y=n, name=style.process(c), mode="markers", legendgroup=str(c),
+            marker={"color": style.colour(c, C), "symbol": c, "size": 7}, hovertemplate=hover,
+        )
+        for c in range(C)
+    ]  # fmt: skip
     fig = go.Figure(
         traces,
         {
@@ -46,9 +48,12 @@ def update(fig: go.Figure, record: Terms, refit: bool = False) -> None:
     """Move the dots and the mark."""
     C = len(record.share)
     end = record.num_terms + 0.5
-    names = ", ".join(frames.coloured(style.process(c), style.colour(c, C)) for c in range(C))
+    marks = "●■◆"
+    names = ", ".join(
+        frames.coloured(f"{marks[c % 3]} {style.process(c)}", style.colour(c, C)) for c in range(C)
+    )
     worst = float(np.max(record.left_out))
-    rest = "nothing left out" if worst < 1e-6 else f"left out: at most {worst:.2g} of it"
+    rest = "nothing left out" if worst < 1e-6 else f"left out: {worst:.2g} of the variance at most"
     with fig.batch_update():
         for trace, share in zip(fig.data, record.share, strict=True):
             trace.y = np.maximum(share, FLOOR)

@@ -23,8 +23,8 @@ def make(
 ) -> Figure:
     """Four matrices above; variances, convergence and spectrum below."""
     fig = Figure(figsize=(13.0, 6.4), layout="constrained")
-    above, below = np.ravel(fig.subfigures(2, 1))
-    maps, lines = above.subplots(1, 4), below.subplots(1, 3)
+    parts: Any = fig.subfigures(2, 1)
+    maps, lines = parts[0].subplots(1, 4), parts[1].subplots(1, 3)
     print_warping.draw_matrix(maps[0], latent)
     _draw_maps(maps[1:], analytic)
     _draw_variances(lines[0], variance)

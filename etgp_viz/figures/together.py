@@ -40,6 +40,11 @@ def update(fig: go.Figure, record: Together, refit: bool = False) -> None:
         frames.fit(fig.layout.yaxis, v, refit)
         fig.layout.xaxis.title.text = f"{style.process(record.c)}(x)"
         fig.layout.yaxis.title.text = f"{style.process(record.d)}(x)"
-        fig.layout.annotations[0].text = f"<b>draws at x = {record.at:.1f}".replace(
-            "-", "−"
-        ) + f"</b><br>correlation {record.correlation:.2f}, yet one curve".replace("-", "−")
+        fig.layout.annotations[0].text = _heading(record)
+
+
+def _heading(record: Together) -> str:
+    straight = abs(record.correlation) > 0.9995
+    rest = "on a straight line" if straight else "yet on one curve"
+    words = f"<b>draws at x = {record.at:.1f}</b><br>correlation {record.correlation:.2f}, {rest}"
+    return words.replace("-", "−")
