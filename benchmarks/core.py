@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from etgp_viz.backend import gpflow, tf
+from etgp_viz.backend import gpflow
 from etgp_viz.building import build
+from etgp_viz.timing.rivals import gradient_step
 
 N, D, M, C = 1000, 10, 100, 153
 RNG = np.random.default_rng(0)
@@ -28,23 +29,6 @@ Action = Callable[[], object]
 def labels(num_classes: int) -> np.ndarray:
     """Labels that use every class."""
     return RNG.permutation(np.arange(N) % num_classes)[:, None]
-
-
-def gradient_step(model: gpflow.models.GPModel, Y: np.ndarray) -> Action:
-    """One compiled step of Adam on the full batch."""
-    data = (tf.constant(X), tf.constant(Y))
-    adam = gpflow.keras.tf_keras.optimizers.Adam(1e-4)
-    variables = model.trainable_variables
-    adam.build(variables)
-
-    @tf.function
-    def step() -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            loss = model.training_loss(data)
-        adam.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
-        return loss
-
-    return lambda: step().numpy()
 
 
 def etgp(flow: str, num_classes: int = C, **options: object) -> gpflow.models.GPModel:
@@ -92,7 +76,7 @@ def ratio(seconds: dict[str, np.ndarray], slow: str, fast: str, goal: str) -> No
 
 def peak_memory_of_one_step(flow: str, num_classes: int) -> None:
     """Peak resident memory (MiB) of a process that takes one step; runs in a child process."""
-    gradient_step(etgp(flow, num_classes), labels(num_classes))()
+    gradient_step(etgp(flow, num_classes), (X, labels(num_classes)))()
     # Not ru_maxrss: a child starts out with its parent's.
     status = Path("/proc/self/status").read_text()
     print(json.dumps(int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1)) / 1024))
@@ -107,14 +91,14 @@ def main() -> None:
     binary = RNG.integers(0, 2, size=(N, 1)).astype(float)
     steps = race(
         {
-            "single-output SVGP": gradient_step(single_output_svgp(), binary),
-            "ETGP LINEAR, C = 2": gradient_step(etgp("linear", 2), labels(2)),
-            "ETGP LINEAR": gradient_step(linear, labels(C)),
-            "ETGP TANH(4)": gradient_step(etgp("tanh"), labels(C)),
-            "ETGP SAL(3)": gradient_step(etgp("sal"), labels(C)),
-            "SVGP batched": gradient_step(batched, labels(C)),
-            "SVGP shared": gradient_step(svgp(sharing="shared", batched=True), labels(C)),
-            "SVGP separate (GPflow)": gradient_step(svgp(), labels(C)),
+            "single-output SVGP": gradient_step(single_output_svgp(), (X, binary)),
+            "ETGP LINEAR, C = 2": gradient_step(etgp("linear", 2), (X, labels(2))),
+            "ETGP LINEAR": gradient_step(linear, (X, labels(C))),
+            "ETGP TANH(4)": gradient_step(etgp("tanh"), (X, labels(C))),
+            "ETGP SAL(3)": gradient_step(etgp("sal"), (X, labels(C))),
+            "SVGP batched": gradient_step(batched, (X, labels(C))),
+            "SVGP shared": gradient_step(svgp(sharing="shared", batched=True), (X, labels(C))),
+            "SVGP separate (GPflow)": gradient_step(svgp(), (X, labels(C))),
         },
         rounds=15,
     )

@@ -15,7 +15,9 @@ _MODULES = (
     "baselines",
     "building",
     "covariance",
+    "datasets",
     "doctor",
+    "estimator",
     "explorers",
     "figures",
     "flows",
@@ -24,12 +26,14 @@ _MODULES = (
     "networks",
     "prior",
     "style",
+    "timing",
     "training",
     "warping",
 )
 # Where a name lives that people use straight from the package.
 _HOMES = {
     "ETGP": "model",
+    "ETGPClassifier": "estimator",
     "FitResult": "history",
     "FlowNetwork": "networks",
     "build": "building",

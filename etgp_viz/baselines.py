@@ -19,6 +19,7 @@ import numpy as np
 
 from etgp_viz.backend import as_written, gpflow, tf
 from etgp_viz.batched import standard_deviation  # and teaches GPflow the batched kernels
+from etgp_viz.monte_carlo import expected_log_softmax_of_gaussians
 from etgp_viz.networks import FlowNetwork
 from etgp_viz.quadrature import gauss_hermite
 from etgp_viz.validation import check_count, check_data, check_inputs
@@ -154,13 +155,21 @@ class SVGPClassifier(gpflow.models.SVGP):
         X, Y = data
         mean, variance = self.predict_latent(X)
         if noise is None:
+            # Single precision: a draw is rounded by 1e-7 of itself, and costs half as much.
             shape = [self.likelihood.num_monte_carlo_points, tf.shape(X)[0], self.num_classes]
-            noise = self.generator.normal(shape, dtype=mean.dtype)
-        params = self._params(X, self._training_samples)[0]
-        logits = self._warp(_draw(mean, variance, noise), params)  # [S, N, C]
-        labels = tf.broadcast_to(tf.cast(Y[:, 0], tf.int32), tf.shape(logits)[:2])
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-        return -tf.reduce_mean(losses, axis=0)
+            noise = self.generator.normal(shape, dtype=tf.float32)
+        return self._average(X, mean, standard_deviation(variance), noise, Y[:, 0])
+
+    def _average(
+        self,
+        X: tf.Tensor,
+        mean: tf.Tensor,
+        deviation: tf.Tensor,
+        noise: tf.Tensor,
+        labels: tf.Tensor,
+    ) -> tf.Tensor:
+        """Mean over draws of log softmax(F)_y, ``[N]``."""
+        return expected_log_softmax_of_gaussians(mean, deviation, noise, labels)
 
     @as_written
     def elbo(self, data: Data) -> tf.Tensor:
@@ -245,7 +254,25 @@ class SVGPClassifier(gpflow.models.SVGP):
         return _in_blocks(log_probabilities, BLOCK_SIZE // (C * M), tf.convert_to_tensor(X))
 
 
-class MixedSVGP(SVGPClassifier):
+class _WarpedSVGP(SVGPClassifier):
+    """Latents whose draws are warped before the softmax."""
+
+    def _average(
+        self,
+        X: tf.Tensor,
+        mean: tf.Tensor,
+        deviation: tf.Tensor,
+        noise: tf.Tensor,
+        labels: tf.Tensor,
+    ) -> tf.Tensor:
+        params = self._params(X, self._training_samples)[0]
+        logits = self._warp(mean + deviation * tf.cast(noise, mean.dtype), params)  # [S, N, C]
+        labels = tf.broadcast_to(tf.cast(labels, tf.int32), tf.shape(logits)[:2])
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        return -tf.reduce_mean(losses, axis=0)
+
+
+class MixedSVGP(_WarpedSVGP):
     """C latent processes mixed by a full matrix, F = W g: a linear model of coregionalisation.
 
     The prior is that of GPflow's ``LinearCoregionalization``. There a kernel that is shared by all
@@ -290,7 +317,7 @@ class MixedSVGP(SVGPClassifier):
         return mix(self.mixing, mean, cov, full_cov, full_output_cov)
 
 
-class TGP(SVGPClassifier):
+class TGP(_WarpedSVGP):
     """Naive transformed GP: C separate GPs, each with its own input-dependent flow.
 
         F_c(x) = G(g_c(x); θ_c(x)),   θ(x) from one network

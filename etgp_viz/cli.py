@@ -5,6 +5,7 @@ import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         default=Path("etgp-notebooks"),
         help="where the notebooks live (default: ./etgp-notebooks)",
     )
+    _add_timing(verbs)
     # A tick that the terminal cannot spell must not end the program.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -40,6 +42,52 @@ def main(argv: Sequence[str] | None = None) -> int:
         return lab_module.start(options.folder, rest)
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if options.verb == "timing":
+        from etgp_viz import timing_report
+
+        return timing_report.print_report(options)
     from etgp_viz import doctor
 
     return doctor.print_report()
+
+
+def _add_timing(verbs: Any) -> None:
+    timing = verbs.add_parser(
+        "timing",
+        help="race ETGP against its rivals over the number of classes",
+        description="Race models over the number of classes and print the table. Every model runs "
+        "in processes of its own, bounded in time and memory.",
+        allow_abbrev=False,
+    )
+
+    def add(flag: str, default: Any, words: str, kind: Any = str, **more: Any) -> None:
+        timing.add_argument(flag, type=kind, default=default, help=words, **more)
+
+    models = ("etgp-linear", "svgp-shared", "svgp-separate", "svgp-batched")
+    add("--models", models, f"names, with commas (default: {','.join(models)})", _words)
+    add("--classes", (2, 10, 50), "numbers of classes C (default: 2,10,50)", _numbers)
+    add("--num-data", (1000,), "rows N; several with commas (default: 1000)", _numbers)
+    add("--num-inducing", (100,), "inducing points M; several with commas (100)", _numbers)
+    add("--num-inputs", 10, "inputs D (default: 10)", int)
+    add("--repeats", 20, "rounds of each model and size (default: 20)", int)
+    add("--sessions", 3, "fresh processes for the rounds of each (default: 3)", int)
+    add("--budget", 120.0, "seconds for each model and size (default: 120)", float)
+    add("--minutes", 4.0, "begin no further session that would end later (default: 4)", float)
+    add("--memory-limit", None, "GiB for each model (default: half of what is free)", float)
+    add("--out", None, "CSV file for the measurements", Path)
+    add("--picture", None, "picture of the race, .png, .svg or .html", Path)
+    timing.add_argument("--resume", action="store_true", help="go on with the file of --out")
+    timing.add_argument(
+        "--memory",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="measure the peak memory of a step",
+    )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(",")))

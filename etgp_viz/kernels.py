@@ -8,6 +8,7 @@ with small feature vectors u, u' and a scalar link φ. C kernels of one family a
 batched matrix product and one element-wise function, with no loop over kernels.
 """
 
+import copy
 from abc import abstractmethod
 
 import numpy as np
@@ -138,6 +139,14 @@ class Stacked(gpflow.kernels.MultioutputKernel):
     def covariances(self, A: tf.Tensor, B: tf.Tensor) -> tf.Tensor:
         """k_c(a, b) of the c-th set of rows under the c-th kernel; one set may serve all."""
         return self._link(tf.matmul(self._left(A), self._right(B), transpose_b=True))
+
+    def part(self, chosen: slice) -> "Stacked":
+        """Some of the kernels as a stack of their own, with the same parameters."""
+        part = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, gpflow.Parameter):
+                object.__setattr__(part, name, tf.convert_to_tensor(value)[chosen])
+        return part
 
     @property
     def num_latent_gps(self) -> int:

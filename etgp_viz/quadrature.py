@@ -19,7 +19,13 @@ import numpy as np
 from etgp_viz.backend import tf
 from etgp_viz.flows import Flow
 
-__all__ = ["expected_log_softmax", "expected_softmax", "gauss_hermite", "log_expected_softmax"]
+__all__ = [
+    "differentiable",
+    "expected_log_softmax",
+    "expected_softmax",
+    "gauss_hermite",
+    "log_expected_softmax",
+]
 
 
 @lru_cache(maxsize=32)
@@ -63,7 +69,7 @@ def expected_log_softmax(
             *(per_class * by_value for by_value in by_values),
         ]
 
-    return _differentiable(value, pull_back, mean, deviation, values)
+    return differentiable(value, pull_back, mean, deviation, values)
 
 
 def expected_softmax(
@@ -76,7 +82,7 @@ def expected_softmax(
     """E[softmax(G(f; θ_1), …, G(f; θ_C))], class probabilities [B, C, N]; arguments as above."""
     probabilities = _probabilities(flow, num_quadrature)
     gradients = _gradients_of_nodes(flow, num_quadrature, _softmax_node)
-    return _differentiable(
+    return differentiable(
         lambda *inputs: probabilities(*inputs)[0],
         lambda inputs, _, upstream: gradients(*inputs, upstream),
         mean,
@@ -96,7 +102,7 @@ def log_expected_softmax(
     """log E[softmax(…)_y] for each row, [B, N], without underflow; arguments as above."""
     log_probability = _log_probability(flow, num_quadrature)
     gradients = _gradients_of_nodes(flow, num_quadrature, _label_node)
-    return _differentiable(
+    return differentiable(
         lambda *inputs: log_probability(*inputs, labels)[0],
         lambda inputs, total, upstream: gradients(*inputs, labels, total, upstream),
         mean,
@@ -226,7 +232,7 @@ def _gradients_of_nodes(flow: Flow, num_quadrature: int, node: Callable) -> Call
     return _compiled_over_blocks(gradients, float_outputs=2 + flow.num_params)
 
 
-def _differentiable(
+def differentiable(
     forward: Callable[..., tf.Tensor],
     pull_back: Callable[..., Sequence[tf.Tensor]],
     mean: tf.Tensor,

@@ -11,12 +11,19 @@ so only dtypes and static shapes are checked there.
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from etgp_viz.arguments import (
+    check_choice,
+    check_count,
+    check_fraction,
+    check_nonnegative,
+    check_positive,
+    describe,
+    fail,
+)
 from etgp_viz.backend import gpflow, tf
 
 __all__ = [
@@ -55,19 +62,19 @@ def check_inputs(X: Any, name: str = "X", num_inputs: int | None = None) -> Any:
     X = _as_array(X, name, expected)
     kind, dtype = _kind(X), np.dtype(gpflow.default_float())
     if kind not in "iuf":
-        _fail(name, expected, f"dtype {_dtype_name(X)}")
+        fail(name, expected, f"dtype {_dtype_name(X)}")
     if kind == "f" and _dtype_name(X) != dtype.name:
         hint = f"convert it first, e.g. np.asarray({name}, dtype=np.{dtype.name})"
-        _fail(name, expected, f"dtype {_dtype_name(X)}; {hint}")
+        fail(name, expected, f"dtype {_dtype_name(X)}; {hint}")
     shape = _shape(X)
     if shape is not None:
         if len(shape) != 2:
             hint = f"; a single column is {name}[:, None]" if len(shape) == 1 else ""
-            _fail(name, expected, f"shape {_show(shape)}{hint}")
+            fail(name, expected, f"shape {_show(shape)}{hint}")
         if 0 in shape:
-            _fail(name, expected, f"empty data of shape {_show(shape)}")
+            fail(name, expected, f"empty data of shape {_show(shape)}")
         if num_inputs is not None and shape[1] not in (None, num_inputs):
-            _fail(name, expected, f"shape {_show(shape)}")
+            fail(name, expected, f"shape {_show(shape)}")
     _check_finite(X, name, expected)
     return tf.cast(X, dtype) if tf.is_tensor(X) else X.astype(dtype, copy=False)
 
@@ -93,15 +100,15 @@ def check_labels(Y: Any, num_classes: int, num_rows: int | None = None, name: st
     expected = f"[{rows}, 1] integer labels in 0..{num_classes - 1}"
     Y = _as_array(Y, name, expected)
     if _kind(Y) not in "iuf":
-        _fail(name, expected, f"dtype {_dtype_name(Y)}")
+        fail(name, expected, f"dtype {_dtype_name(Y)}")
     shape = _shape(Y)
     if shape is not None:
         if len(shape) not in (1, 2) or (len(shape) == 2 and shape[1] not in (None, 1)):
-            _fail(name, expected, f"shape {_show(shape)}")
+            fail(name, expected, f"shape {_show(shape)}")
         if shape[0] == 0:
-            _fail(name, expected, f"empty data of shape {_show(shape)}")
+            fail(name, expected, f"empty data of shape {_show(shape)}")
         if num_rows is not None and shape[0] not in (None, num_rows):
-            _fail(name, expected, f"{shape[0]} rows")
+            fail(name, expected, f"{shape[0]} rows")
     values = _values(Y)
     if values is not None:
         flat = np.ravel(values)
@@ -112,7 +119,7 @@ def check_labels(Y: Any, num_classes: int, num_rows: int | None = None, name: st
         ]:
             if bad.any():
                 row = int(np.argmax(bad))
-                _fail(name, expected, f"{flat[row]!s} in row {row}, {problem}")
+                fail(name, expected, f"{flat[row]!s} in row {row}, {problem}")
     if tf.is_tensor(Y):
         return tf.reshape(tf.cast(Y, tf.int64), [-1, 1])
     return Y.astype(np.int64).reshape(-1, 1)
@@ -136,13 +143,13 @@ def check_same_rows(data: Any) -> tuple[Any, Any]:
     expected = f"a numeric array with {'N' if num_rows is None else num_rows} rows, like X"
     Y = _as_array(Y, "Y", expected)
     if _kind(Y) not in "iufb":
-        _fail("Y", expected, f"dtype {_dtype_name(Y)}")
+        fail("Y", expected, f"dtype {_dtype_name(Y)}")
     target = _shape(Y)
     if target is not None:
         if not target:
-            _fail("Y", expected, "a single number")
+            fail("Y", expected, "a single number")
         if None not in (target[0], num_rows) and target[0] != num_rows:
-            _fail("Y", expected, f"shape {_show(target)}")
+            fail("Y", expected, f"shape {_show(target)}")
     _check_finite(Y, "Y", expected)
     return X, Y
 
@@ -156,51 +163,8 @@ def check_zeros_and_ones(Y: Any, name: str = "Y") -> Any:
     values = _values(Y)
     if values is not None and not np.isin(values, (0, 1)).all():
         row = int(np.argwhere(~np.isin(values, (0, 1)))[0][0])
-        _fail(name, expected, f"another number in row {row}")
+        fail(name, expected, f"another number in row {row}")
     return Y
-
-
-def check_count(
-    value: Any, name: str, minimum: int = 1, maximum: int | None = None, because: str = ""
-) -> int:
-    """Check an integer in ``minimum..maximum``; ``because`` explains the bound in the message."""
-    bound = f"≥ {minimum}" if maximum is None else f"in {minimum}..{maximum}"
-    expected = f"an integer {bound}" + (f" ({because})" if because else "")
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-        _fail(name, expected, _describe(value))
-    count = int(value)
-    if count < minimum or (maximum is not None and count > maximum):
-        _fail(name, expected, str(count))
-    return count
-
-
-def check_fraction(value: Any, name: str) -> float:
-    """Check a number in [0, 1), such as a dropout rate."""
-    return _check_number(value, name, "a number in [0, 1)", lambda v: 0 <= v < 1)
-
-
-def check_positive(value: Any, name: str) -> float:
-    """Check a finite number > 0, such as a learning rate."""
-    return _check_number(value, name, "a finite number > 0", lambda v: 0 < v < np.inf)
-
-
-def check_nonnegative(value: Any, name: str) -> float:
-    """Check a finite number ≥ 0, such as a weight decay."""
-    return _check_number(value, name, "a finite number ≥ 0", lambda v: 0 <= v < np.inf)
-
-
-def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
-    """Check one of a few allowed values."""
-    if not any(type(value) is type(choice) and value == choice for choice in choices):
-        _fail(name, "one of " + ", ".join(repr(choice) for choice in choices), _describe(value))
-    return value
-
-
-def _check_number(value: Any, name: str, expected: str, allowed: Any) -> float:
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not is_number or not allowed(value):
-        _fail(name, expected, _describe(value))
-    return float(value)
 
 
 def _check_finite(array: Any, name: str, expected: str) -> None:
@@ -211,12 +175,12 @@ def _check_finite(array: Any, name: str, expected: str) -> None:
     if not finite.all():
         index = np.argwhere(~finite)[0]
         where = f"row {index[0]}" + (f", column {index[1]}" if len(index) > 1 else "")
-        _fail(name, expected, f"{values[tuple(index)]} in {where} ({(~finite).sum()} non-finite)")
+        fail(name, expected, f"{values[tuple(index)]} in {where} ({(~finite).sum()} non-finite)")
 
 
 def _pair(data: Any) -> tuple[Any, Any]:
     if not isinstance(data, (tuple, list)) or len(data) != 2:
-        _fail("data", "a pair (X, Y)", _describe(data))
+        fail("data", "a pair (X, Y)", describe(data))
     return data[0], data[1]
 
 
@@ -229,7 +193,7 @@ def _as_array(value: Any, name: str, expected: str) -> Any:
     try:
         return np.asarray(value)
     except ValueError:  # NumPy's refusal of rows of unequal length does not name the argument
-        _fail(name, expected, "rows of unequal length")
+        fail(name, expected, "rows of unequal length")
 
 
 def _values(array: Any) -> np.ndarray | None:
@@ -267,14 +231,3 @@ def _float_name() -> str:
 
 def _show(shape: tuple[int | None, ...]) -> str:
     return "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
-
-
-def _describe(value: Any) -> str:
-    if isinstance(value, (str, numbers.Number)):
-        return repr(value)
-    size = f" of length {len(value)}" if isinstance(value, (tuple, list)) else ""
-    return f"{type(value).__name__}{size}"
-
-
-def _fail(name: str, expected: str, got: str) -> NoReturn:
-    raise ValueError(f"{name}: expected {expected}, got {got}")

@@ -56,7 +56,12 @@ class Control(ABC):
 
 @dataclass(frozen=True)
 class Number(Control):
-    """A number between `low` and `high`, on a logarithmic slider if `log`."""
+    """A number between `low` and `high`, in steps of `step`, on a logarithmic slider if `log`.
+
+    The browser's slider rounds what it shows to its steps and sends that back, so values are
+    rounded here first: to `step`, or to six digits on a logarithmic slider, which has no steps but
+    those of its arrow keys (frame.js).
+    """
 
     low: float
     high: float
@@ -64,7 +69,8 @@ class Number(Control):
     log: bool = dataclasses.field(default=False, kw_only=True)
 
     def check(self, value: Any) -> float:
-        return _number(value, self.low, self.high)
+        number = _number(value, self.low, self.high)
+        return float(f"{number:.6g}") if self.log else on_step(number, self.low, self.step)
 
     def widget(self, value: float) -> widgets.Widget:
         if not self.log:
@@ -72,13 +78,15 @@ class Number(Control):
                 value, min=self.low, max=self.high, step=self.step, **self._look()
             )
         low, high = math.log10(self.low), math.log10(self.high)
-        return widgets.FloatLogSlider(
-            value, min=low, max=high, step=(high - low) / 80, readout_format=".2f", **self._look()
+        slider = widgets.FloatLogSlider(
+            value, min=low, max=high, step=1e-9, readout_format=".2f", **self._look()
         )
+        slider.add_class("etgp-log")
+        return slider
 
     def samples(self) -> tuple[float, ...]:
         middle = math.sqrt(self.low * self.high) if self.log else (self.low + self.high) / 2
-        return self.low, middle, self.high
+        return self.low, self.check(middle), self.high
 
 
 @dataclass(frozen=True)
@@ -188,6 +196,11 @@ def checked(state: type, values: Mapping[str, Any]) -> dict[str, Any]:
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
     return good
+
+
+def on_step(value: float, low: float, step: float) -> float:
+    """The nearest of low, low + step, low + 2·step, …, free of rounding errors."""
+    return round(low + round((value - low) / step) * step, 10)
 
 
 def _number(value: Any, low: float, high: float) -> float:

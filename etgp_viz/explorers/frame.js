@@ -1,6 +1,6 @@
 // What a page of an explorer needs from the browser: pictures that follow the width of their place,
-// alt text, one class standing out under the mouse, clicks in a picture, a way back to a control's
-// default, the clipboard and downloads.
+// alt text, one class standing out under the mouse, one cursor for all, clicks in a picture, arrow
+// keys on logarithmic sliders, a way back to a control's default, the clipboard and downloads.
 
 const PLOT = ".js-plotly-plot";
 
@@ -46,6 +46,30 @@ function watchHover(page) {
   }
 }
 
+// One cursor for all figures that share the x axis: a thin line at the same x in each of them.
+function watchCursor(page) {
+  const panels = () => [...page.querySelectorAll(".etgp-shares-x .nsewdrag")];
+  const lineIn = (box) => {
+    const line = box.querySelector(".etgp-cursor") ?? document.createElement("div");
+    line.className = "etgp-cursor";
+    box.appendChild(line);
+    return line;
+  };
+  page.addEventListener("mousemove", (event) => {
+    const here = event.target.closest?.(".etgp-shares-x .nsewdrag")?.getBoundingClientRect();
+    for (const panel of panels()) {
+      const box = panel.closest(".etgp-shares-x");
+      const line = lineIn(box), place = panel.getBoundingClientRect(), outer = box.getBoundingClientRect();
+      line.style.display = here ? "block" : "none";
+      if (!here) continue;
+      const share = (event.clientX - here.left) / here.width;
+      line.style.left = `${place.left - outer.left + share * place.width}px`;
+      line.style.top = `${place.top - outer.top}px`;
+      line.style.height = `${place.height}px`;
+    }
+  });
+}
+
 // A click anywhere in a panel, in the units of its axes; plotly itself only reports clicks on points.
 function watchClicks(page, send) {
   let start = null;
@@ -87,6 +111,20 @@ function watchDefaults(page, send) {
   });
 }
 
+// A logarithmic slider has no steps of its own: an arrow key moves it by a part of its range.
+function watchArrows(page) {
+  page.addEventListener("keydown", (event) => {
+    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 }[event.key];
+    const slider = event.target.closest?.(".etgp-log .noUi-handle")?.closest(".noUi-target")?.noUiSlider;
+    if (!by || !slider) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const { min, max } = slider.options.range;
+    const [low, high] = [min, max].flat().map(Number);
+    slider.set(Number(slider.get()) + (by * (high - low)) / 80);
+  }, true);
+}
+
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -114,6 +152,8 @@ export default {
       page = place;
       stopClicks = watchClicks(page, send);
       watchDefaults(page, send);
+      watchCursor(page);
+      watchArrows(page);
       page.addEventListener("mouseenter", () => watchHover(page));
       refresh();
     });

@@ -84,6 +84,8 @@ class Page:
             boxes.append(widgets.Box([figure], layout=place))
             boxes[-1].add_class(f"etgp-figure-{name}")
             boxes[-1].add_class("etgp-figure")
+            if name in full_width:
+                boxes[-1].add_class("etgp-shares-x")
         # Small pictures stand side by side, as many as the screen has room for.
         right = widgets.HBox(
             boxes, layout={"flex": "100 1 480px", "min_width": "0", "flex_flow": "row wrap"}

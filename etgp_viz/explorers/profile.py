@@ -84,8 +84,11 @@ class ProfileControl(widgets.VBox):
     def _follow(self, values: np.ndarray) -> None:
         self._following = True
         try:
-            self._shape = values - values.mean()
-            self.slider.value = float(values.mean())
+            # On a step of the slider, or the browser would move it there, and the knots with it.
+            low, step = self.slider.min, self.slider.step
+            level = low + round((float(values.mean()) - low) / step) * step
+            self._shape = values - level
+            self.slider.value = round(level, 10)
         finally:
             self._following = False
 

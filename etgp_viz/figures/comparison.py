@@ -40,8 +40,13 @@ class Heat:
                 "template": style.TEMPLATE,
                 "height": HEIGHT,
                 "margin": {"r": 20, "t": TOP},
-                "xaxis": {"type": "category", "tickangle": 0, "showgrid": False},
-                "yaxis": {"type": "category", "showgrid": False},
+                "xaxis": {
+                    "type": "category",
+                    "tickmode": "array",
+                    "tickangle": 0,
+                    "showgrid": False,
+                },
+                "yaxis": {"type": "category", "tickmode": "array", "showgrid": False},
                 "annotations": [frames.heading("")],
                 "shapes": [{"type": "path", "path": "M0,0", "line": line, "visible": False}],
             },
@@ -51,26 +56,25 @@ class Heat:
 
     def update(self, fig: go.Figure, record: Comparison, refit: bool = False) -> None:
         """Recolour; axes and their names change with the classes only."""
-        trace, N = fig.data[0], len(record.x)
+        trace = fig.data[0]
         rows, columns = labels(record.rows, record.x), labels(record.columns, record.x)
-        with fig.batch_update():
-            if self.part == "difference":
-                trace.z = np.round(record.difference, 2)
-            else:
-                trace.z = frames.rounded(getattr(record, self.part))
-                both = np.stack([record.analytic, record.estimate])
-                frames.fit_colours(trace, both, refit)
-            fig.layout.annotations[0].text = self._heading(record)
-            if (list(trace.x or ()), list(trace.y or ())) == (columns, rows):
-                return
-            trace.update(x=columns, y=rows)
-            across = _axis(record.columns, record.x, "x′", columns)
-            fig.layout.xaxis.update(range=(-0.5, len(columns) - 0.5), **across)
-            down = _axis(record.rows, record.x, "x", rows)
-            fig.layout.yaxis.update(range=(len(rows) - 0.5, -0.5), **down)
-            fig.layout.shapes[0].update(
-                path=_borders(len(record.rows), N), visible=len(record.rows) > 1
-            )
+        layout: dict[str, Any] = {"annotations[0].text": self._heading(record)}
+        if self.part == "difference":
+            changes: dict[str, Any] = {"z": [np.round(record.difference, 2)]}
+        else:
+            both = np.stack([record.analytic, record.estimate])
+            top = frames.colour_limit(trace, both, refit)
+            changes = {"z": [frames.rounded(getattr(record, self.part))]}
+            changes |= {"zmin": [-top], "zmax": [top]}
+        if (list(trace.x or ()), list(trace.y or ())) != (columns, rows):
+            changes |= {"x": [columns], "y": [rows]}
+            layout |= _axis("xaxis", record.columns, record.x, "x′", columns)
+            layout |= _axis("yaxis", record.rows, record.x, "x", rows)
+            layout["xaxis.range"] = [-0.5, len(columns) - 0.5]
+            layout["yaxis.range"] = [len(rows) - 0.5, -0.5]
+            layout["shapes[0].path"] = _borders(len(record.rows), len(record.x))
+            layout["shapes[0].visible"] = len(record.rows) > 1
+        frames.move(fig, changes, layout)
 
     def _heading(self, record: Comparison) -> str:
         if self.part == "analytic":
@@ -99,7 +103,9 @@ def labels(classes: tuple[int, ...], x: np.ndarray) -> list[str]:
     return [f"{style.process(c)}({value})" for c in classes for value in values]
 
 
-def _axis(classes: tuple[int, ...], x: np.ndarray, symbol: str, names: list[str]) -> dict[str, Any]:
+def _axis(
+    axis: str, classes: tuple[int, ...], x: np.ndarray, symbol: str, names: list[str]
+) -> dict[str, Any]:
     """Ticks at a few inputs of one class, or one for each of several classes."""
     N = len(x)
     if len(classes) > 1:
@@ -111,9 +117,7 @@ def _axis(classes: tuple[int, ...], x: np.ndarray, symbol: str, names: list[str]
         ticks = [names[n] for n in places]
         words = [f"{x[n]:.0f}".replace("-", "−") for n in places]
         title = f"{symbol} of {style.process(classes[0])}"
-    return {
-        "tickmode": "array", "tickvals": ticks, "ticktext": words, "title": {"text": title},
-    }  # fmt: skip
+    return {f"{axis}.tickvals": ticks, f"{axis}.ticktext": words, f"{axis}.title.text": title}
 
 
 def _borders(blocks: int, N: int) -> str:

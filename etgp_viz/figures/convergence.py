@@ -51,15 +51,14 @@ def update(fig: go.Figure, record: Convergence, refit: bool = False) -> None:
     """Move the three lines."""
     has_floor = record.left_out >= LEAST_FLOOR
     level = np.full(len(record.sizes), max(record.left_out, LEAST_FLOOR))
-    curves = (record.expected, np.maximum(record.error, 1e-12), level)
+    curves = [np.maximum(curve, 1e-12) for curve in (record.expected, record.error, level)]
     names = [frames.coloured("error", ERROR), "– – expected, like 1/√m"]
     if has_floor:
-        names[1] = "– – expected"
-        names.append(frames.coloured("··· left out", FLOOR))
-    with fig.batch_update():
-        for trace, y in zip(fig.data, curves, strict=True):
-            trace.update(x=record.sizes, y=np.maximum(y, 1e-12))
-        fig.data[2].visible = has_floor
-        seen = np.concatenate(curves if has_floor else curves[:2])
-        frames.fit(fig.layout.yaxis, np.log10(np.maximum(seen, 1e-4)), refit)
-        fig.layout.annotations[0].text = f"<b>error against draws</b><br>{', '.join(names)}"
+        names = [names[0], "– – expected", frames.coloured("··· left out", FLOOR)]
+    seen = np.concatenate(curves if has_floor else curves[:2])
+    layout = {
+        "yaxis.range": frames.limits(fig, "yaxis", np.log10(np.maximum(seen, 1e-4)), refit),
+        "annotations[0].text": f"<b>error against draws</b><br>{', '.join(names)}",
+    }
+    visible = [True, True, has_floor]
+    frames.move(fig, {"x": [record.sizes] * 3, "y": curves, "visible": visible}, layout)

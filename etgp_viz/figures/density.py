@@ -36,15 +36,12 @@ def make(record: Marginal) -> go.Figure:
 
 def update(fig: go.Figure, record: Marginal, refit: bool = False) -> None:
     """Move both densities."""
-    densities = (record.base_density, record.warped_density)
-    with fig.batch_update():
-        for trace, x, y in zip(fig.data, (record.f, record.g), densities, strict=True):
-            trace.update(x=x, y=y)
-        frames.fit(fig.layout.xaxis, np.concatenate([record.f, record.g]), refit)
-        top = min(TALLEST, float(np.max(densities)))
-        frames.fit(fig.layout.yaxis, np.array([0.0, top]), refit)
-        fig.layout.annotations[
-            0
-        ].text = (
-            f"<b>density at x = {record.at:.2f}</b><br>latent, {frames.coloured('warped', WARPED)}"
-        )
+    values, densities = (record.f, record.g), (record.base_density, record.warped_density)
+    top = min(TALLEST, float(np.max(densities)))
+    legend = f"latent, {frames.coloured('warped', WARPED)}"
+    layout = {
+        "xaxis.range": frames.limits(fig, "xaxis", np.concatenate(values), refit),
+        "yaxis.range": frames.limits(fig, "yaxis", np.array([0.0, top]), refit),
+        "annotations[0].text": f"<b>density at x = {record.at:.2f}</b><br>{legend}",
+    }
+    frames.move(fig, {"x": values, "y": densities}, layout)

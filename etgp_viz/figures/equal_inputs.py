@@ -42,15 +42,15 @@ def make(record: EqualInputs) -> go.Figure:
 
 def update(fig: go.Figure, record: EqualInputs, refit: bool = False) -> None:
     """Move the lines; inputs without a correlation are left out."""
-    with fig.batch_update():
-        ends = np.zeros(len(record.pairs))
-        for k, values in enumerate(np.round(record.correlation, 6)):
-            exists = np.isfinite(values)
-            trace = fig.data[k]
-            trace.x, trace.y = record.x[exists], values[exists]
-            ends[k] = values[exists][-1] if exists.any() else 0.0
-        fig.data[-1].y = frames.spread(ends, 0.26)
-        fig.layout.shapes[0].update(x0=record.at, x1=record.at)
+    x, y, ends = [], [], []
+    for values in np.round(record.correlation, 6):
+        exists = np.isfinite(values)
+        x.append(record.x[exists])
+        y.append(values[exists])
+        ends.append(values[exists][-1] if exists.any() else 0.0)
+    heights = frames.spread(np.array(ends), 0.26)
+    places = np.full(len(ends), record.x[-1] + 0.05)
+    frames.move(fig, {"x": [*x, places], "y": [*y, heights]}, frames.marked(record.at))
 
 
 def name(pair: tuple[int, int]) -> str:

@@ -35,12 +35,11 @@ def make(record: Marginal) -> go.Figure:
 def update(fig: go.Figure, record: Marginal, refit: bool = False) -> None:
     """Move every line."""
     f, g = record.f, record.g
-    curves = ((f, f), (f, g), (f, record.slope), (g, f))
     names = (("map G", MAP), ("– · – slope", SLOPE), ("– – inverse", INVERSE))
     legend = ", ".join(frames.coloured(name, colour) for name, colour in names)
-    with fig.batch_update():
-        for trace, (x, y) in zip(fig.data, curves, strict=True):
-            trace.update(x=x, y=y)
-        frames.fit(fig.layout.xaxis, f, refit)
-        frames.fit(fig.layout.yaxis, g, refit)
-        fig.layout.annotations[0].text = f"<b>the flow at x = {record.at:.2f}</b><br>{legend}"
+    layout = {
+        "xaxis.range": frames.limits(fig, "xaxis", f, refit),
+        "yaxis.range": frames.limits(fig, "yaxis", g, refit),
+        "annotations[0].text": f"<b>the flow at x = {record.at:.2f}</b><br>{legend}",
+    }
+    frames.move(fig, {"x": [f, f, f, g], "y": [f, g, record.slope, f]}, layout)

@@ -30,8 +30,6 @@ def make(record: Matrix) -> go.Figure:
 
 def update(fig: go.Figure, record: Matrix, refit: bool = False) -> None:
     """Recolour; the scale grows when the matrix leaves it."""
-    with fig.batch_update():
-        trace = fig.data[0]
-        trace.update(z=frames.rounded(record.values), name=record.name)
-        frames.fit_colours(trace, record.values, refit)
-        fig.layout.annotations[0].text = f"<b>{record.name}</b>"
+    top = frames.colour_limit(fig.data[0], record.values, refit)
+    z = {"z": [frames.rounded(record.values)], "zmin": [-top], "zmax": [top]}
+    frames.move(fig, z, {"annotations[0].text": f"<b>{record.name}</b>"})

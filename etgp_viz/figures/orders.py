@@ -54,8 +54,6 @@ def update(fig: go.Figure, record: Terms, refit: bool = False) -> None:
     )
     worst = float(np.max(record.left_out))
     rest = "nothing left out" if worst < 1e-6 else f"left out: {worst:.2g} of the variance at most"
-    with fig.batch_update():
-        for trace, share in zip(fig.data, record.share, strict=True):
-            trace.y = np.maximum(share, FLOOR)
-        fig.layout.annotations[0].text = f"<b>terms of the series</b>, {names}<br>{rest}"
-        fig.layout.shapes[0].update(x0=end, x1=end)
+    heading = f"<b>terms of the series</b>, {names}<br>{rest}"
+    shares = [np.maximum(share, FLOOR) for share in record.share]
+    frames.move(fig, {"y": shares}, {"annotations[0].text": heading, **frames.marked(end)})

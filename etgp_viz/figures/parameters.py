@@ -37,13 +37,18 @@ def make(record: Parameters) -> go.Figure:
 def update(fig: go.Figure, record: Parameters, refit: bool = False) -> None:
     """Move the lines and their names."""
     P = len(record.names)
-    with fig.batch_update():
-        low, high = frames.fit(fig.layout.yaxis, record.values, refit)
-        heights = frames.spread(record.values[-1], min(0.13, 1.0 / P) * (high - low))
-        for p in range(MAX_PARAMS):
-            trace, label = fig.data[p], fig.layout.annotations[p]
-            trace.visible = label.visible = p < P
-            if p < P:
-                trace.update(y=record.values[:, p], name=record.names[p])
-                label.update(y=heights[p], text=record.names[p])
-        fig.layout.shapes[0].update(x0=record.at, x1=record.at)
+    low, high = frames.limits(fig, "yaxis", record.values, refit)
+    heights = frames.spread(record.values[-1], min(0.13, 1.0 / P) * (high - low))
+    unused = MAX_PARAMS - P
+    nothing = np.zeros(len(record.x))
+    traces = {
+        "y": [*record.values.T, *[nothing] * unused],
+        "name": [*record.names, *[""] * unused],
+        "visible": [True] * P + [False] * unused,
+    }
+    layout = {"yaxis.range": [low, high], **frames.marked(record.at)}
+    for p in range(MAX_PARAMS):
+        layout[f"annotations[{p}].visible"] = p < P
+    for p in range(P):
+        layout |= {f"annotations[{p}].y": heights[p], f"annotations[{p}].text": record.names[p]}
+    frames.move(fig, traces, layout)

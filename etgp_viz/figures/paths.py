@@ -55,13 +55,9 @@ def update(fig: go.Figure, record: WarpedPaths, refit: bool = False) -> None:
     """Move every line. The axes stay, unless a line would leave the frame."""
     curves = [*map(frames.outline, (record.latent_band, record.warped_band))]
     curves += [*record.latent, *record.warped]
-    with fig.batch_update():
-        for trace, curve in zip(fig.data, curves, strict=True):
-            trace.y = curve
-        low, high = frames.fit(fig.layout.yaxis, np.concatenate(curves), refit)
-        ends = np.array([record.latent[0, -1], record.warped[0, -1]])
-        for label, height in zip(
-            fig.layout.annotations, frames.spread(ends, 0.07 * (high - low)), strict=False
-        ):
-            label.y = height
-        fig.layout.shapes[0].update(x0=record.at, x1=record.at)
+    low, high = frames.limits(fig, "yaxis", np.concatenate(curves), refit)
+    ends = np.array([record.latent[0, -1], record.warped[0, -1]])
+    heights = frames.spread(ends, 0.07 * (high - low))
+    layout = {f"annotations[{k}].y": height for k, height in enumerate(heights)}
+    layout |= {"yaxis.range": [low, high], **frames.marked(record.at)}
+    frames.move(fig, {"y": curves}, layout)

@@ -50,11 +50,12 @@ def update(fig: go.Figure, record: Spectrum, refit: bool = False) -> None:
     order = np.arange(1, len(record.joint) + 1)
     names = frames.coloured("• sharing f₀", JOINT), frames.coloured("– – independent", APART)
     end = record.num_inputs + 0.5
-    with fig.batch_update():
-        for trace, values in zip(fig.data, (record.independent, record.joint), strict=True):
-            trace.update(x=order, y=np.maximum(values, FLOOR))
-        fig.layout.annotations[
-            0
-        ].text = f"<b>eigenvalues: {record.rank} of {len(order)} not zero</b><br>{', '.join(names)}"
-        fig.layout.annotations[1].update(x=end, text=f" N = {record.num_inputs}")
-        fig.layout.shapes[0].update(x0=end, x1=end)
+    heading = f"<b>eigenvalues: {record.rank} of {len(order)} not zero</b><br>{', '.join(names)}"
+    layout = {
+        "annotations[0].text": heading,
+        "annotations[1].x": end,
+        "annotations[1].text": f" N = {record.num_inputs}",
+        **frames.marked(end),
+    }
+    values = [np.maximum(values, FLOOR) for values in (record.independent, record.joint)]
+    frames.move(fig, {"x": [order, order], "y": values}, layout)

@@ -33,14 +33,14 @@ def make(record: Together) -> go.Figure:
 def update(fig: go.Figure, record: Together, refit: bool = False) -> None:
     """Move the dots."""
     u, v = record.values
-    with fig.batch_update():
-        for trace in fig.data:
-            trace.update(x=u, y=v)
-        frames.fit(fig.layout.xaxis, u, refit)
-        frames.fit(fig.layout.yaxis, v, refit)
-        fig.layout.xaxis.title.text = f"{style.process(record.c)}(x)"
-        fig.layout.yaxis.title.text = f"{style.process(record.d)}(x)"
-        fig.layout.annotations[0].text = _heading(record)
+    layout = {
+        "xaxis.range": frames.limits(fig, "xaxis", u, refit),
+        "yaxis.range": frames.limits(fig, "yaxis", v, refit),
+        "xaxis.title.text": f"{style.process(record.c)}(x)",
+        "yaxis.title.text": f"{style.process(record.d)}(x)",
+        "annotations[0].text": _heading(record),
+    }
+    frames.move(fig, {"x": [u, u], "y": [v, v]}, layout)
 
 
 def _heading(record: Together) -> str:

@@ -55,13 +55,10 @@ def update(fig: go.Figure, record: Variances, refit: bool = False) -> None:
     lines = np.concatenate([record.latent[None], record.analytic])
     reach = 2.0 * record.standard_error
     everything = np.concatenate([lines, record.estimate + reach, np.zeros_like(lines)])
-    with fig.batch_update():
-        low, high = frames.fit(fig.layout.yaxis, everything, refit)
-        fig.data[-1].y = frames.spread(lines[:, -1], 0.1 * (high - low))
-        for trace, curve in zip(fig.data, lines, strict=False):
-            trace.y = curve
-        for c in range(C):
-            dots = fig.data[1 + C + c]
-            dots.y = record.estimate[c]
-            dots.error_y.array = reach[c]
-        fig.layout.shapes[0].update(x0=record.at, x1=record.at)
+    low, high = frames.limits(fig, "yaxis", everything, refit)
+    heights = frames.spread(lines[:, -1], 0.1 * (high - low))
+    changes = {
+        "y": [*lines, *record.estimate, heights],
+        "error_y.array": [*[None] * (1 + C), *reach, None],
+    }
+    frames.move(fig, changes, {"yaxis.range": [low, high], **frames.marked(record.at)})

@@ -164,16 +164,16 @@ class Notebook:
         """All outputs of all cells, as they would be saved."""
         return [output for cell in self._cells() for output in cell["outputs"]]
 
-    def plot(self, index: int = 0) -> Plot:
-        """A plotly figure, by its place on the page, scrolled into view and drawn."""
-        element = self.page.locator(".js-plotly-plot").nth(index)
+    def plot(self, name: str) -> Plot:
+        """A figure of an explorer, by its name, scrolled into view and drawn."""
+        element = self.page.locator(f".etgp-figure-{name} .js-plotly-plot").first
         element.locator(".main-svg").first.wait_for(timeout=PATIENCE * 1000)
         element.scroll_into_view_if_needed()
         return Plot(element)
 
     def slider(self, label: str) -> Slider:
         """The slider with that label."""
-        return Slider(self.page.locator(".widget-slider", has_text=label))
+        return Slider(self.page.locator(".widget-slider:visible", has_text=label).first)
 
     def text(self, selector: str) -> str:
         """The words in an element."""
@@ -183,6 +183,22 @@ class Notebook:
         """Give the browser's window another size."""
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.wait_for_timeout(700)  # JupyterLab and plotly follow with a delay
+
+    def theme(self, name: str) -> None:
+        """Choose one of JupyterLab's themes."""
+        change = f"jupyterapp.commands.execute('apputils:change-theme', {{theme: '{name}'}})"
+        self.page.evaluate(change)
+        self.page.wait_for_function(
+            f"document.body.dataset.jpThemeName === '{name}'", timeout=PATIENCE * 1000
+        )
+        self.page.wait_for_timeout(500)
+
+    def reload(self) -> None:
+        """Save, and load the page again; the kernel lives on."""
+        self.page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+        self.page.wait_for_timeout(1500)
+        self.page.reload()
+        self.page.wait_for_function(KERNEL_IS_IDLE, timeout=PATIENCE * 1000)
 
     def screenshot(self, path: Path, selector: str | None = None) -> None:
         """Save a picture of the page, or of one element on it, for people to look at."""

@@ -115,6 +115,17 @@ def test_batched_svgp_equals_gpflow(sharing, family, whiten):
 
 
 @pytest.mark.parametrize("sharing", ["separate", "shared"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_groups_of_processes_give_what_all_give_at_once(sharing, family, monkeypatch):
+    model = set_q(baselines.SVGPClassifier(*latents(sharing, True, family), C))
+    whole = [*model.predict_f(X), *model.predict_f(X, full_cov=True)]
+    monkeypatch.setattr(batched, "GROUP_SIZE", 2 * M * N)  # two processes, then one
+    parts = [*model.predict_f(X), *model.predict_f(X, full_cov=True)]
+    for a, b in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sharing", ["separate", "shared"])
 def test_elbo_equals_gpflow_for_the_same_noise(sharing):
     theirs = gpflow_svgp(*latents(sharing))
     theirs.likelihood.num_monte_carlo_points = S
@@ -453,6 +464,16 @@ def test_build_passes_options_on():
     assert model.network.flow.num_params == 4
     assert model.network.dropout == 0.5
     assert model.likelihood.num_monte_carlo_points == 3
+
+
+def test_inducing_points_may_be_given():
+    points = X[:3] + 0.1
+    model = build("etgp-linear", X, C, inducing_points=points)
+    np.testing.assert_array_equal(model.inducing_variable.Z, points)
+    assert model.q_mu.shape == (3, 1)
+    assert model.num_data == len(X)
+    with pytest.raises(ValueError, match=r"inducing_points: expected a \[N, 2\] array"):
+        build("etgp-linear", X, C, inducing_points=points[:, :1])
 
 
 def test_kmeans_centres_are_the_best_clusters(monkeypatch):

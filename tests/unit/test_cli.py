@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from etgp_viz import cli, doctor, lab
+from etgp_viz import cli, doctor, lab, timing, timing_report
+from tests.unit.test_timing_analysis import table_of, truth
 
 CHECK_PYTHON = Path(__file__).parents[2] / "tools" / "check_python.py"
 
@@ -41,7 +42,56 @@ def test_lab_passes_other_options_on(monkeypatch, tmp_path):
     assert seen == [(tmp_path, ["--no-browser", "--port", "8899"])]
 
 
-@pytest.mark.parametrize("arguments", [[], ["sing"], ["doctor", "--loud"]])
+@pytest.mark.parametrize("kind", ["png", "svg", "html"])
+def test_timing_prints_table_words_and_picture(kind, monkeypatch, tmp_path, capsys):
+    seen = {}
+
+    def sweep(models, classes, **options):
+        seen.update(options, models=models, classes=classes)
+        table = table_of(truth)
+        table.attrs["machine"] = {"processor": "abacus", "cores": 2}
+        return table
+
+    monkeypatch.setattr(timing, "sweep", sweep)
+    picture = tmp_path / f"race.{kind}"
+    arguments = ["timing", "--classes", "2,10,50", "--models", "etgp-linear,svgp-shared"]
+    options = ["--no-memory", "--budget", "9", "--picture", str(picture), "--minutes", "2"]
+    assert cli.main([*arguments, *options]) == 0
+    assert (seen["models"], seen["classes"]) == (("etgp-linear", "svgp-shared"), (2, 10, 50))
+    assert (seen["memory"], seen["budget"], seen["time_limit"]) == (False, 9.0, 120.0)
+    out = capsys.readouterr().out
+    assert "step (ms)" in out
+    assert "The time of ETGP LINEAR still grows with C" in out
+    content = picture.read_bytes()
+    assert len(content) > 10_000
+    if kind == "html":
+        assert b"cdn.plot.ly" not in content.split(b"<body>")[1][:5000]
+        assert len(content) > 1_000_000  # plotly itself is inside
+
+
+def test_timing_explains_what_is_wrong_and_how_to_go_on(monkeypatch, capsys, tmp_path):
+    assert cli.main(["timing", "--models", "etgp-cubic"]) == 2
+    assert "models: expected one of 'etgp-linear'" in capsys.readouterr().out
+    assert cli.main(["timing", "--picture", "race.gif"]) == 2
+    assert "picture: expected a .png, .svg or .html file" in capsys.readouterr().out
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(timing, "sweep", interrupted)
+    assert cli.main(["timing", "--out", str(tmp_path / "a.csv")]) == 130
+    assert "--resume" in capsys.readouterr().out
+
+
+def test_a_table_with_gaps_can_be_read():
+    table = table_of(truth, num_inducing=(50, 100))
+    table.loc[0, "step"] = float("nan")
+    first, second = timing_report.printed(table).splitlines()[:2]
+    assert first.split()[:3] == ["model", "C", "M"]
+    assert "–" in second
+
+
+@pytest.mark.parametrize("arguments", [[], ["sing"], ["doctor", "--loud"], ["timing", "--loud"]])
 def test_nonsense_is_refused(arguments, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(arguments)

@@ -49,7 +49,7 @@ def assert_sound(explorer, counts):
                 if values is not None and np.asarray(values).dtype.kind in "if":
                     assert np.all(np.isfinite(np.asarray(values, float))), (name, trace.name, axis)
     for name, control in explorer.controls.items():
-        assert getattr(explorer.state, name) == pytest.approx(control.value), name
+        assert getattr(explorer.state, name) == pytest.approx(control.value, rel=1e-5), name
     assert len(explorer.summary) > 20
 
 
@@ -66,7 +66,7 @@ def test_every_control_at_its_ends_and_between(explorer):
             for value in spec.samples():
                 explorer.controls[name].value = value
                 assert_sound(explorer, counts)
-                assert getattr(explorer.state, name) == pytest.approx(value), name
+                assert getattr(explorer.state, name) == pytest.approx(value, rel=1e-5), name
             explorer.set(**{name: start[name]})
 
 

@@ -28,6 +28,37 @@ def test_labels_that_are_apart_stay():
     np.testing.assert_allclose(frames.spread(values, 1.0), values)
 
 
+def test_a_move_sends_only_what_has_changed_and_in_one_piece():
+    y = np.arange(6.0).reshape(3, 2)
+    fig = go.Figure(
+        [go.Scatter(y=y[:, 0], name="a"), go.Scatter(y=y[:, 1], name="b")],
+        {"annotations": [{"text": "one"}], "yaxis": {"range": [0, 5]}},
+    )
+    sent = []
+    fig._send_update_msg = lambda **message: sent.append(message)
+    same = {"annotations[0].text": "one", "yaxis.range": (0, 5)}
+    frames.move(fig, {"y": [y[:, 0].copy(), y[:, 1].copy()]}, same)
+    assert sent == []
+    frames.move(fig, {"y": [y[:, 0], y[:, 0]]}, {**same, "annotations[0].text": "two"})
+    (message,) = sent
+    assert message["trace_indexes"] == [1]
+    assert message["relayout_data"] == {"annotations[0].text": "two"}
+    (moved,) = message["restyle_data"]["y"]
+    assert moved.flags.c_contiguous
+    np.testing.assert_array_equal(fig.data[1].y, y[:, 0])
+    assert fig.layout.annotations[0].text == "two"
+
+
+def test_limits_hold_grow_and_fit_again():
+    fig = go.Figure(layout={"yaxis": {"range": [-1.0, 1.0]}})
+    assert frames.limits(fig, "yaxis", np.array([0.0, 0.5])) == [-1.0, 1.0]
+    low, high = frames.limits(fig, "yaxis", np.array([0.0, 5.0]))
+    assert low < -1.0
+    assert high > 5.0
+    assert frames.limits(fig, "yaxis", np.array([0.0, 1.0]), refit=True)[1] < 1.2
+    assert frames.limits(fig, "xaxis", np.array([2.0, 2.0])) == [1.0, 3.0]
+
+
 def test_an_axis_holds_grows_and_fits_again():
     axis = go.layout.YAxis()
     low, high = frames.fit(axis, np.array([-1.0, 1.0]))

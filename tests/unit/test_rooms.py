@@ -13,20 +13,21 @@ TENSORFLOW = {"check_shapes", "gpflow", "tensorflow", "tensorflow_probability", 
 
 # From the ground up: the modules that share a floor, and the libraries that they never touch.
 ROOMS = (
-    ({"backend", "validation"}, PLOTS | WIDGETS),
+    ({"arguments", "backend", "validation"}, PLOTS | WIDGETS),
     ({"datasets"}, PLOTS | WIDGETS),
     ({"elementwise", "blocks"}, PLOTS | WIDGETS),
-    ({"flows", "quadrature"}, PLOTS | WIDGETS),
+    ({"flows", "quadrature", "monte_carlo"}, PLOTS | WIDGETS),
     ({"kernels", "batched"}, PLOTS | WIDGETS),
     ({"networks"}, PLOTS | WIDGETS),
     ({"model"}, PLOTS | WIDGETS),
     ({"baselines", "building"}, PLOTS | WIDGETS),
     ({"training", "history", "optimisation", "checkpoints"}, PLOTS | WIDGETS),
+    ({"estimator", "saved"}, PLOTS | WIDGETS),
     ({"prior", "covariance", "warping", "agreement", "timing", "experiments"}, PLOTS | WIDGETS),
     ({"style", "figures"}, TENSORFLOW | WIDGETS | {"etgp_viz.backend"}),
     ({"explorers"}, set()),
     ({"course"}, set()),
-    ({"doctor", "lab", "cli"}, set()),
+    ({"doctor", "lab", "timing_report", "cli"}, set()),
 )
 FLOOR = {module: floor for floor, (modules, _) in enumerate(ROOMS) for module in modules}
 

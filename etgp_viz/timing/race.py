@@ -1,0 +1,311 @@
+"""The race: rivals take turns, round by round, in processes of their own.
+
+At each size all rivals are built and called once. Then they take their turns, in another order each
+round, so that a noisy neighbour hits all alike. The rounds are split over sessions: each begins
+with fresh processes, since two processes of the same program differ more in speed than two rounds
+in one of them.
+"""
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tqdm.auto import tqdm
+
+from etgp_viz.arguments import check_positive, fail
+from etgp_viz.timing import machine
+from etgp_viz.timing.paper import Size, bytes_needed
+from etgp_viz.timing.processes import CellError, OverBudgetError, OverMemoryError, Starter
+from etgp_viz.timing.records import Log, Measurement, Settings
+
+__all__ = ["Progress", "Race", "sweep"]
+
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a race is: ``done`` of ``total`` units of work, and what comes next."""
+
+    done: int
+    total: int
+    words: str
+
+
+class Race:
+    """A sweep that can be watched, paused and stopped: iterate over it.
+
+    It yields a `Progress` before each piece of work and after the last. Not asking for the next one
+    is a pause; leaving the loop ends the processes. ``table()`` is what there is so far.
+
+    Parameters
+    ----------
+    settings : what is raced
+    out : file that the measurements are added to
+    resume : go on with that file
+    time_limit : seconds; no session after the first begins that would not end within them
+    start : a context that makes child processes
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        out: str | Path | None = None,
+        resume: bool = False,
+        time_limit: float | None = None,
+        start: Callable[[int], AbstractContextManager[Any]] = Starter,
+    ) -> None:
+        if "gpytorch-batched" in settings.models and find_spec("gpytorch") is None:
+            fail("models", "models that are installed", "'gpytorch-batched' without gpytorch here")
+        self.settings = settings
+        self._log = Log(settings, None if out is None else Path(out), resume)
+        self._time_limit = (
+            np.inf if time_limit is None else check_positive(time_limit, "time_limit")
+        )
+        self._start = start
+        self._done = 0
+
+    def table(self) -> pd.DataFrame:
+        """The table so far, as `etgp_viz.timing.tabulate` describes it."""
+        return self._log.table()
+
+    def __iter__(self) -> Generator[Progress]:
+        limit = self.settings.memory_limit
+        memory = machine.available_memory() // 2 if limit is None else int(limit * GIB)
+        self._done = 0
+        begun, longest = time.perf_counter(), 0.0
+        for session in range(self.settings.sessions):
+            elapsed = time.perf_counter() - begun
+            if session and elapsed + longest > self._time_limit:
+                break
+            with self._start(memory) as starter:
+                for size in self.settings.sizes():
+                    yield from self._race(starter, size, session, memory)
+            longest = max(longest, time.perf_counter() - begun - elapsed)
+        yield Progress(self._total(), self._total(), "done")
+
+    def _total(self) -> int:
+        cells = len(self.settings.models) * len(list(self.settings.sizes()))
+        return cells * (self.settings.repeats + self.settings.sessions)
+
+    def _race(self, starter: Any, size: Size, session: int, memory: int) -> Iterator[Progress]:
+        """All rivals of one size in one session; each counts its rounds and one for the start."""
+        rounds = self.settings.rounds(session)
+        cells = [
+            _Cell(model, size, session, self._log)
+            for model in self.settings.models
+            if not self._is_over(model, size, session)
+        ]
+        self._done += (len(self.settings.models) - len(cells)) * (rounds + 1)
+        racing = []
+        try:
+            for cell in cells:
+                yield self._progress(f"{cell.model}, C = {size.classes}: first calls")
+                if cell.prepare(starter, memory):
+                    racing.append(cell)
+                    self._done += 1
+                else:
+                    self._done += rounds + 1
+            for turn in range(rounds):
+                for cell in _rotated(racing, turn):
+                    yield self._progress(f"C = {size.classes}, round {turn + 1} of {rounds}")
+                    cell.take_turn(turn)
+                    self._done += 1
+            for cell in racing:
+                cell.finish()
+        finally:
+            for cell in cells:
+                cell.end()
+
+    def _progress(self, words: str) -> Progress:
+        return Progress(self._done, self._total(), words)
+
+    def _is_over(self, model: str, size: Size, session: int) -> bool:
+        """Whether nothing is left to do: the session is complete, failed, or not affordable.
+
+        Further sessions need what the first one took; a cell that has not that much left of its
+        budget is complete with fewer sessions.
+        """
+        found = [each for each in self._log.measurements if each.cell == _cell(model, size)]
+        if any(each.quantity == "status" for each in found):
+            return True
+        spent = {each.session: float(each.value) for each in found if each.quantity == "spent"}
+        needed = max(spent.values(), default=0.0)
+        return session in spent or sum(spent.values()) + needed > self.settings.budget
+
+
+class _Cell:
+    """One model at one size in one session."""
+
+    def __init__(self, model: str, size: Size, session: int, log: Log) -> None:
+        self.model, self.size, self.session = model, size, session
+        self._log = log
+        self._settings = log.settings
+        ours = [each for each in log.measurements if each.cell == _cell(model, size)]
+        self._known = {each.quantity for each in ours}
+        here = [each for each in ours if each.session == session]
+        self._rounds_done = {q: sum(each.quantity == q for each in here) for q in self._known}
+        before = sum(float(each.value) for each in ours if each.quantity == "spent")
+        self._left = self._settings.budget - before
+        self._spent = 0.0
+        self._child: Any = None
+        self._quantities: list[str] = []
+
+    def prepare(self, starter: Any, memory: int) -> bool:
+        """Build the model and call it once; whether it is ready to race."""
+        if bytes_needed(self.model, self.size) > memory:
+            return self._fail(OverMemoryError())
+        try:
+            self._child = starter.child(self.model)
+            built = self._ask(do="build", model=self.model, size=asdict(self.size))
+            self._note_once("build", built["value"])
+            self._quantities = built["quantities"]
+            first = self._ask(do="first", quantity="step")["value"]
+            self._note_once("first_step", first)
+            if self._settings.memory and "memory" not in self._known:
+                self._note_once("memory", self._ask(do="memory")["value"])
+            for quantity in self._quantities[1:]:
+                seconds = self._ask(do="first", quantity=quantity)["value"]
+                self._note_once(f"first_{quantity}", seconds)
+        except CellError as problem:
+            return self._fail(problem)
+        return True
+
+    def take_turn(self, turn: int) -> None:
+        """Time everything once, unless this round is in the log or the cell has ended."""
+        try:
+            for quantity in self._quantities:
+                if self._child is not None and self._rounds_done.get(quantity, 0) <= turn:
+                    self._note(quantity, self._ask(do="time", quantity=quantity)["value"])
+        except CellError as problem:
+            self._fail(problem)
+
+    def finish(self) -> None:
+        """Say in the log that the session is complete."""
+        if self._child is not None:
+            self._note("spent", self._spent)
+
+    def end(self) -> None:
+        if self._child is not None:
+            self._child.end()
+            self._child = None
+
+    def _ask(self, **request: Any) -> dict[str, Any]:
+        start = time.perf_counter()
+        left = self._left - self._spent
+        if left <= 0:
+            raise OverBudgetError
+        answer = self._child.ask(request, start + left)
+        self._spent += time.perf_counter() - start
+        return answer
+
+    def _fail(self, problem: CellError) -> bool:
+        """End the process. The first session's problem is the cell's status.
+
+        A later session that fails leaves what the first one has found.
+        """
+        self.end()
+        if self.session == 0:
+            self._note("status", str(problem))
+        else:
+            self._note("spent", self._settings.budget)
+        return False
+
+    def _note_once(self, quantity: str, value: float) -> None:
+        if quantity not in self._known:
+            self._note(quantity, value)
+
+    def _note(self, quantity: str, value: float | str) -> None:
+        cell = _cell(self.model, self.size)
+        self._log.add(Measurement(*cell, self.session, quantity, value))
+
+
+def _cell(model: str, size: Size) -> tuple[str, int, int, int]:
+    return model, size.classes, size.num_data, size.num_inducing
+
+
+def _rotated(cells: list[_Cell], turn: int) -> list[_Cell]:
+    first = turn % len(cells) if cells else 0
+    return cells[first:] + cells[:first]
+
+
+def sweep(
+    models: Any,
+    classes: Any = (2, 10, 50, 153),
+    *,
+    num_data: Any = 1000,
+    num_inducing: Any = 100,
+    num_inputs: int = 10,
+    repeats: int = 20,
+    sessions: int = 3,
+    budget: float = 120.0,
+    memory: bool = True,
+    memory_limit: float | None = None,
+    time_limit: float | None = None,
+    progress: bool = True,
+    callback: Callable[[Progress, pd.DataFrame], Any] | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+) -> pd.DataFrame:
+    """Race models against one another over the number of classes.
+
+    Every (model, C) runs in a process of its own, so that one which takes too much time or memory
+    is ended and reported without harm to this process. An interrupt stops the sweep; what was
+    measured is in ``out``, and the same call with ``resume=True`` finishes it.
+
+    Parameters
+    ----------
+    models : names from `MODELS`; those of `etgp_viz.build`, with the SVGPs of RBF kernels as
+        ``"svgp-separate"``, ``"svgp-shared"``, ``"svgp-batched"``, ``"svgp-rbfcorr"`` and
+        ``"svgp-rbfcorr-once"``, and ``"gpytorch-batched"`` where GPyTorch is installed
+    classes : C, one or more numbers
+    num_data : N, rows of a training step and of a prediction; one or more numbers
+    num_inducing : M, one or more numbers
+    num_inputs : D
+    repeats : rounds of each cell, in all
+    sessions : fresh processes over which the rounds of a cell are split
+    budget : seconds for each cell. One that cannot end its first session is ``"over budget"``; one
+        that cannot afford further sessions does without
+    memory : measure the peak memory of a step
+    memory_limit : GiB for each cell; None for half of what is free
+    time_limit : seconds; no session after the first begins that would not end within them
+    progress : show a progress bar
+    callback : called with a `Progress` and the table so far, before each piece of work
+    out : CSV file to add the measurements to
+    resume : go on with ``out`` if it is there
+
+    Returns
+    -------
+    one row per (model, C), see `tabulate`
+    """
+    settings = Settings(
+        models=(models,) if isinstance(models, str) else tuple(models),
+        classes=_numbers(classes),
+        num_data=_numbers(num_data),
+        num_inducing=_numbers(num_inducing),
+        num_inputs=num_inputs,
+        repeats=repeats,
+        sessions=sessions,
+        budget=budget,
+        memory=memory,
+        memory_limit=memory_limit,
+    )
+    race = Race(settings, out, resume, time_limit)
+    with tqdm(disable=not progress, unit="turn") as bar, closing(iter(race)) as steps:
+        for step in steps:
+            bar.total = step.total
+            bar.update(step.done - bar.n)
+            bar.set_description(step.words)
+            if callback is not None:
+                callback(step, race.table())
+    return race.table()
+
+
+def _numbers(values: Any) -> tuple[Any, ...]:
+    return tuple(values) if hasattr(values, "__iter__") else (values,)
