@@ -31,7 +31,11 @@ box
 """
 
 # (explorer and its arguments, label of the slider, figures to watch)
-CASES = (("FlowExplorer()", "scale a", ("paths", "parameters", "map", "density", "covariance")),)
+CASES = (
+    ("FlowExplorer()", "scale a", ("paths", "parameters", "map", "density", "covariance")),
+    ("SharedLatentExplorer()", "variation", ("processes", "probabilities", "pivot")),
+    ("CovarianceExplorer()", "scale a¹", ("variance", "analytic", "estimate", "together")),
+)
 
 # Remembers when the key went down and when each plot was painted after it: right after the frame
 # in which plotly says that it has drawn.

@@ -25,6 +25,7 @@ _MODULES = (
     "model",
     "networks",
     "prior",
+    "shared_latent",
     "style",
     "timing",
     "training",

@@ -100,7 +100,11 @@ class FlowNetwork(gpflow.base.Module):
         self.generator = tf.random.Generator.from_seed(seed, alg="philox")
 
     def __call__(
-        self, X: tf.Tensor, samples: int | None = None, seed: int | None = None
+        self,
+        X: tf.Tensor,
+        samples: int | None = None,
+        seed: int | None = None,
+        one_mask: bool = False,
     ) -> tf.Tensor:
         """Raw flow parameters.
 
@@ -109,6 +113,8 @@ class FlowNetwork(gpflow.base.Module):
         X : [N, D]
         samples : None for the point estimate (dropout off), or the number S of dropout draws
         seed : of the draws; None takes the next ones of the network's own generator
+        one_mask : whether all rows of a draw share one mask, so that each draw is one function of
+            x; by default each row has its own
 
         Returns
         -------
@@ -119,7 +125,7 @@ class FlowNetwork(gpflow.base.Module):
             check_count(samples, "samples")
         if seed is not None and not tf.is_tensor(seed):
             check_count(seed, "seed", minimum=0)
-        return self.params_of(self.features(X, samples, seed))
+        return self.params_of(self.features(X, samples, seed, one_mask))
 
     def params_of(self, features: tf.Tensor) -> tf.Tensor:
         """Raw flow parameters from the last shared layer: [..., N, H] → [..., N, C, P]."""
@@ -130,13 +136,17 @@ class FlowNetwork(gpflow.base.Module):
         )
 
     def features(
-        self, X: tf.Tensor, samples: int | None = None, seed: int | None = None
+        self,
+        X: tf.Tensor,
+        samples: int | None = None,
+        seed: int | None = None,
+        one_mask: bool = False,
     ) -> tf.Tensor:
         """The last shared layer: [N, H], or [S, N, H] with `samples` dropout draws.
 
         What lies before the first dropout is computed once for all draws.
         """
-        keep = self._mask_maker(samples, seed)
+        keep = self._mask_maker(samples, seed, one_mask)
         h = tf.convert_to_tensor(X)
         for index, layer in enumerate(self.layers):
             h = layer(h)
@@ -200,16 +210,17 @@ class FlowNetwork(gpflow.base.Module):
         return float(np.sqrt(mean_square))
 
     def _mask_maker(
-        self, samples: int | None, seed: int | None
+        self, samples: int | None, seed: int | None, one_mask: bool
     ) -> Callable[[tf.Tensor, int], tf.Tensor]:
-        """How a hidden activation is dropped: not at all, or by one mask per draw and row."""
+        """How a hidden activation is dropped: not at all, or by one mask per draw (and row)."""
         if samples is None:
             return lambda h, layer: h
         kept = 1.0 - self.dropout
 
         def drop(h: tf.Tensor, layer: int) -> tf.Tensor:
             # Rows first: the mask of a row depends on its place, and not on how many rows follow.
-            shape = [tf.shape(h)[-2], samples, h.shape[-1]]
+            rows = 1 if one_mask else tf.shape(h)[-2]
+            shape = [rows, samples, h.shape[-1]]
             uniform = (
                 self.generator.uniform(shape)
                 if seed is None

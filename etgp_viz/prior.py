@@ -133,9 +133,10 @@ def random_network(
     """A network with random weights: flows that differ between classes and along x.
 
     A new `FlowNetwork` gives the identity at every x. Here its output weights are drawn from
-    N(0, amount²/H), H being the last width, so that raw parameters vary by about `amount`.
+    N(0, amount²/H), H being the last width, so that raw parameters vary by about `amount`; those
+    that start far from zero, such as amplitudes that nearly vanish, vary by as much more.
     Hidden weights are widened and biases spread, so that the parameters bend several times over a
-    range of inputs of a few units.
+    range of inputs of a few units. The flow of class c does not depend on the number of classes.
     """
     check_count(num_classes, "num_classes")
     check_nonnegative(amount, "amount")
@@ -145,11 +146,13 @@ def random_network(
     for layer in network.layers:
         layer.weights.assign(layer.weights * 2.0)
         layer.bias.assign(rng.normal(size=layer.bias.shape))
-    weights = network.output.weights
-    fan_in = max(weights.shape[0], 1)
-    weights.assign(rng.normal(size=weights.shape) * amount / np.sqrt(fan_in))
-    bias = network.output.bias
-    bias.assign(bias + 0.5 * amount * rng.normal(size=bias.shape))
+    # One class after another, so that a larger C leaves the first classes as they are.
+    output, P = network.output, flow.num_params
+    fan_in = output.weights.shape[0]
+    own = amount * rng.normal(size=(num_classes, fan_in + 1, P)) * np.maximum(np.abs(start), 1.0)
+    weights = own[:, :-1].transpose(1, 2, 0).reshape(fan_in, P * num_classes)
+    output.weights.assign(weights / np.sqrt(fan_in))
+    output.bias.assign(output.bias + 0.5 * own[:, -1].T.ravel())
     return network
 
 

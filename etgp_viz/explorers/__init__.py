@@ -1,6 +1,27 @@
-"""Explorers: pictures with controls. Each shows itself as the last line of a notebook cell."""
+"""Explorers: pictures with controls. Each shows itself as the last line of a notebook cell.
 
-from etgp_viz.explorers.covariance import CovarianceExplorer
-from etgp_viz.explorers.flow import FlowExplorer
+Each is loaded when it is first asked for: the first one on a page need not wait for the others.
+"""
 
-__all__ = ["CovarianceExplorer", "FlowExplorer"]
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "CovarianceExplorer": "covariance",
+    "FlowExplorer": "flow",
+    "InferenceExplorer": "inference",
+    "SharedLatentExplorer": "shared_latent",
+    "TimingExplorer": "timing",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -10,7 +10,7 @@ import numpy as np
 from etgp_viz import flows, prior, warping
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, Profile, Whole, shown
-from etgp_viz.figures import density, flow_map, matrix, parameters, paths, print_warping
+from etgp_viz.figures import density, flow_map, matrix, parameters, paths
 from etgp_viz.networks import FlowNetwork
 
 X = np.linspace(-3.0, 3.0, 200)
@@ -212,6 +212,8 @@ class FlowExplorer(Explorer):
         )
 
     def print_figure(self) -> Any:
+        from etgp_viz.figures import print_warping  # matplotlib: only when it is asked for
+
         return print_warping.make(**self._records)
 
     def clicked(self, figure: str, panel: str, x: float, y: float) -> None:

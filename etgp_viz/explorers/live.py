@@ -6,6 +6,9 @@ figures of a kernel share one copy of the library, are complete when the browser
 answer a reload with what they show now.
 """
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -18,6 +21,25 @@ import traitlets
 
 _HERE = Path(__file__).parent
 _BUNDLE = Path(plotly.__file__).with_name("package_data") / "widgetbundle.js"
+
+
+@contextmanager
+def _absent(module: str) -> Iterator[None]:
+    """Let an optional module look as if it were not installed."""
+    if module in sys.modules:
+        yield
+        return
+    sys.modules[module] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+
+
+# FigureWidget imports nbformat, that imports jsonschema, and that builds a parser of international
+# web addresses if it can: seconds of work, for a check of a kind that no notebook asks for.
+with _absent("rfc3987_syntax"):
+    FigureWidget = go.FigureWidget
 
 
 class Library(anywidget.AnyWidget):
@@ -33,7 +55,7 @@ def library() -> Library:
     return Library(source=_BUNDLE.read_text(encoding="utf-8"))
 
 
-class LiveFigure(go.FigureWidget):
+class LiveFigure(FigureWidget):
     """A complete figure as a widget that follows the width of its place."""
 
     _esm = _HERE / "figure.js"

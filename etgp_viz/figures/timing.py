@@ -64,8 +64,11 @@ def make(record: Curves) -> go.Figure:
     return fig
 
 
-def update(fig: go.Figure, record: Curves) -> None:
-    """Move the lines, their names and the axes to another record with the same slots."""
+def update(fig: go.Figure, record: Curves, refit: bool = False) -> None:
+    """Move the lines, their names and the axes to another record with the same slots.
+
+    The axes always fit: a race grows.
+    """
     lines = {(line.name, line.kind): line for line in record.lines}
     keys = [(name, kind) for name in record.slots for kind in KINDS]
     kind = "log" if record.log else "linear"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from etgp_viz.arguments import check_choice
-from etgp_viz.timing.analysis import AXES
+from etgp_viz.arguments import check_choice, check_count
+from etgp_viz.timing.analysis import AXES, per_epoch
 from etgp_viz.timing.costs import fit_cost
 from etgp_viz.timing.paper import MODELS, Size
 
@@ -16,6 +16,7 @@ __all__ = ["Curves", "Line", "cholesky_curves", "curves"]
 #: what can be drawn: column of the table → what the axis says
 QUANTITIES = {
     "step": "one training step (seconds)",
+    "epoch": "one epoch (seconds)",
     "prediction": "prediction, point estimate (seconds)",
     "prediction_ba": "prediction, Bayesian (seconds)",
     "first_step": "first step: tracing and compiling (seconds)",
@@ -72,6 +73,7 @@ def curves(
     reference: pd.DataFrame | None = None,
     fit: bool = False,
     guess: Mapping[str, float] | None = None,
+    rows: int | None = None,
 ) -> Curves:
     """Curves of a sweep.
 
@@ -83,19 +85,26 @@ def curves(
     log : logarithmic axes
     reference : another table, drawn behind
     fit : add the fitted cost model (of steps, over the sizes of the table)
-    guess : model → the slope somebody expects in log-log, drawn from its first point
+    guess : model → the slope somebody expects in log-log, drawn from its first point, measured
+        here or in the reference
+    rows : of the data set whose epoch is asked for by ``quantity="epoch"``
     """
     check_choice(quantity, "quantity", tuple(QUANTITIES))
     check_choice(over, "over", AXES)
+    if quantity == "epoch":
+        rows = check_count(rows, "rows")
+        table = _with_epochs(table, rows)
+        reference = None if reference is None else _with_epochs(reference, rows)
     lines = _lines(table, quantity, over, "measured")
     if reference is not None:
         lines += _lines(reference, quantity, over, "reference")
     if fit and quantity == "step":
         lines += [line for each in lines if (line := _fitted(table, each, over)) is not None]
-    for line in [each for each in lines if each.kind == "measured"]:
-        if guess and line.name in guess and len(line.x):
-            y = line.y[0] * (line.x / line.x[0]) ** guess[line.name]
-            lines.append(_plain(line.name, line.label, "guess", line.x, y))
+    known = {line.name: line for line in reversed(lines) if line.kind != "fit" and len(line.x)}
+    for name, slope in (guess or {}).items():
+        if (line := known.get(name)) is not None:
+            y = line.y[0] * (line.x / line.x[0]) ** slope
+            lines.append(_plain(name, line.label, "guess", line.x, y))
     return Curves(tuple(MODELS), tuple(lines), NAMES[over], QUANTITIES[quantity], log)
 
 
@@ -116,6 +125,13 @@ def cholesky_curves(table: pd.DataFrame, num_inducing: int, *, log: bool = True)
         lines.append(Line(way, label, "measured", *values))
     y_title = f"Cholesky factors of {num_inducing}×{num_inducing} (seconds)"
     return Curves(tuple(labels), tuple(lines), NAMES["classes"], y_title, log)
+
+
+def _with_epochs(table: pd.DataFrame, rows: int) -> pd.DataFrame:
+    """The table with seconds of an epoch and their quartiles."""
+    per_step = per_epoch(table, rows) / table["step"]
+    columns = {f"epoch{end}": table[f"step{end}"] * per_step for end in ("", "_low", "_high")}
+    return table.assign(**columns)
 
 
 def _lines(table: pd.DataFrame, quantity: str, over: str, kind: str) -> list[Line]:

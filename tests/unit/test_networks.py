@@ -97,6 +97,13 @@ def test_dropout_draws_are_masked_activations() -> None:
     assert len({row.tobytes() for row in (ratio == 0.0).reshape(-1, 5)}) == 2**5
 
 
+def test_one_mask_drops_the_same_units_in_all_rows() -> None:
+    network = stirred(FlowNetwork(D, C, flows.Linear(), hidden=(5, 4), dropout=0.4))
+    dropped = network.features(tf.constant(X), samples=300, seed=3, one_mask=True).numpy() == 0.0
+    np.testing.assert_array_equal(dropped, np.broadcast_to(dropped[:, :1], dropped.shape))
+    assert len({row.tobytes() for row in dropped[:, 0]}) == 2**4
+
+
 def test_draws_average_to_the_point_estimate() -> None:
     network = stirred(FlowNetwork(D, C, flows.Linear(), hidden=(20,), dropout=0.5))
     draws = network(X, samples=2000, seed=0).numpy()

@@ -100,6 +100,14 @@ def test_a_random_network_varies_with_x_class_and_amount():
     np.testing.assert_array_equal(some, again)
 
 
+def test_the_random_flow_of_a_class_does_not_depend_on_the_number_of_classes():
+    few, many = (
+        prior.random_network(SAL(1), C, hidden=(5, 4), seed=2)(X[:, None]) for C in (3, 20)
+    )
+    np.testing.assert_allclose(few, many[:, :3], atol=1e-12)
+    assert np.max(np.abs(many[:, 3] - many[:, 2])) > 0.1
+
+
 def test_probabilities_are_those_of_the_softmax():
     F = prior.noise(3, 4, 7)
     expected = [[np.exp(F[c, n]) / sum(np.exp(F[:, n])) for n in range(7)] for c in range(4)]

@@ -1,0 +1,387 @@
+"""ETGP itself: one latent, C classes, and what changes when each class has a latent of its own."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from etgp_viz import flows, prior, shared_latent, style
+from etgp_viz.explorers.base import Explorer, Preset
+from etgp_viz.explorers.fields import Choice, Number, Whole, shown
+from etgp_viz.figures import dependence, latents, pivot, print_shared, probabilities, processes
+from etgp_viz.figures.classes import MAX_CLASSES
+
+X = np.linspace(-3.0, 3.0, 121)
+# Joint draws at the marked x, and draws of the network behind a band.
+DRAWS, NETWORKS = 200, 30
+
+FLOWS = {"linear": flows.Linear(), "sal": flows.SAL(1), "tanh": flows.Tanh(2, 1)}
+FLOW_WORDS = {
+    "linear": "LINEAR: a·f + b",
+    "sal": "SAL: d·sinh(b·asinh f − a) + e",
+    "tanh": "TANH: f + Σ aᵢ tanh(bᵢ(f + cᵢ))",
+}
+NUMBERS = (
+    *("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+    *("nineteen", "twenty"),
+)
+
+
+def _has_flows(state: Any) -> bool:
+    return state.model != "independent"
+
+
+def _can_drop(state: Any) -> bool:
+    return _has_flows(state) and state.depth > 0
+
+
+def _drops(state: Any) -> bool:
+    return _can_drop(state) and state.dropout > 0.0
+
+
+@dataclass(frozen=True)
+class SharedLatentState:
+    """What the controls say. Classes count from 1 here, and one beyond C stands for the last."""
+
+    model: str = shown("etgp", Choice("model", shared_latent.MODELS, group="Model"))
+    classes: int = shown(
+        4, Whole("classes C", 2, MAX_CLASSES, group="Model", right="more classes, the first stay")
+    )
+    kernel: str = shown("rbf", Choice("kernel", prior.KERNELS, group="Latent"))
+    lengthscale: float = shown(
+        1.0, Number("lengthscale ℓ", 0.1, 5.0, log=True, group="Latent", right="smoother paths")
+    )
+    variance: float = shown(
+        1.0, Number("variance σ²", 0.1, 5.0, log=True, group="Latent", right="higher paths")
+    )
+    period: float = shown(
+        2.0,
+        Number("period p", 0.5, 6.0, group="Latent", right="longer repeats",
+               when=lambda state: state.kernel == "periodic"),
+    )  # fmt: skip
+    seed: int = shown(0, Whole("draw number", 0, 9999, typed=True, group="Latent"))
+    flow: str = shown("sal", Choice("flows Gᶜ", FLOW_WORDS, group="Flows", when=_has_flows))
+    amount: float = shown(
+        1.0,
+        Number("variation", 0.0, 2.0, group="Flows", when=_has_flows,
+               right="flows that differ more between classes and along x"),
+    )  # fmt: skip
+    network_seed: int = shown(
+        7, Whole("network number", 0, 9999, typed=True, group="Flows", when=_has_flows)
+    )
+    width: int = shown(
+        20,
+        Whole("width H", 2, 50, group="Flows", when=_can_drop,
+              right="more hidden units, each with a smaller part"),
+    )  # fmt: skip
+    depth: int = shown(
+        1,
+        Whole("hidden layers", 0, 3, group="Flows", when=_has_flows,
+              right="parameters that bend more often along x"),
+    )  # fmt: skip
+    dropout: float = shown(
+        0.0,
+        Number("dropout", 0.0, 0.9, group="Flows", when=_can_drop,
+               right="networks that differ more from draw to draw"),
+    )  # fmt: skip
+    network_draw: int = shown(
+        0,
+        Whole("draw of network", 0, NETWORKS, group="Flows", when=_drops,
+              right="another network; 0 is the one without dropout"),
+    )  # fmt: skip
+    at: float = shown(
+        1.0, Number("input x to look at", -3.0, 3.0, right="the marked x moves right")
+    )
+    pivot: int = shown(1, Whole("pivot class", 1, MAX_CLASSES, right="another class is given"))
+    focus: int = shown(
+        0, Whole("class in focus", 0, MAX_CLASSES, right="another class stands out; 0: all")
+    )
+
+
+class SharedLatentExplorer(Explorer):
+    """See C classes share one latent process, and what changes when each has its own.
+
+    From above: the latent, the processes of the classes, their probabilities over the same x; then
+    what one process says about the others at the marked x. A click into the upper three marks x.
+    """
+
+    State = SharedLatentState
+    pictures: ClassVar = {
+        "latents": latents,
+        "processes": processes,
+        "probabilities": probabilities,
+        "pivot": pivot,
+        "dependence": dependence,
+    }
+    full_width = ("latents", "processes", "probabilities")
+    presets: ClassVar = {
+        "All begin alike": Preset(
+            "Flows that change nothing: every process is f₀ itself, and all classes are equally "
+            "probable at every x. Training starts here. Move the variation up and see them part.",
+            {"amount": 0.0},
+        ),
+        "Straight maps": Preset(
+            "Linear flows: the processes are f₀, stretched and shifted differently at every x, "
+            "some upside down. Any one of them gives all the others along a straight line, and the "
+            "rank correlations are 1 or −1.",
+            {"flow": "linear", "network_seed": 0},
+        ),
+        "Bent maps": Preset(
+            "TANH flows bend the maps, but the dots still lie on them: one value gives all others. "
+            "Move the marked x and see the maps change; change the pivot and read them backwards.",
+            {"flow": "tanh", "network_seed": 4, "at": -1.0},
+        ),
+        "Every class for itself": Preset(
+            "Independent GPs with the same kernel and no flows. The dots are a cloud now: one "
+            "process says nothing about another, and inference has C Gaussian processes to do.",
+            {"model": "independent"},
+        ),
+        "Flows without sharing": Preset(
+            "The naive TGP has the flows of ETGP, and a latent for each class. The first class is "
+            "as in ETGP, and the others have lost their link to it. Switch the model to compare.",
+            {"model": "tgp"},
+        ),
+        "Twenty classes, one latent": Preset(
+            "The number of classes grows and the latent stays: there is still one Gaussian process "
+            "to be learnt. One class is in focus; move on to the next ones.",
+            {"flow": "linear", "classes": 20, "focus": 3},
+        ),
+        "An uncertain network": Preset(
+            "Dropout makes the network random. The shaded bands hold 90 % of the processes that "
+            "its draws give for the same f₀; go through them with the draw of the network.",
+            {"dropout": 0.3, "network_draw": 1, "classes": 3},
+        ),
+    }  # fmt: skip
+
+    def numbers(self, state: SharedLatentState) -> Iterator[tuple[str, Any]]:
+        setting, n, focus = _setting(state), _marked(state), _focus(state)
+        yield "latents", _latents(setting.model, setting.classes, setting.latent, setting.seed, n)
+        yield "processes", _processes(setting, n, focus)
+        yield "probabilities", _probabilities(setting, n, focus)
+        yield "pivot", _pivot(setting, n, _known(state), focus)
+        yield "dependence", _dependence(setting, n)
+
+    def title(self, state: SharedLatentState) -> str:
+        count = NUMBERS[state.classes]
+        match state.model:
+            case "etgp":
+                return f"One latent, {count} classes"
+            case "tgp":
+                return f"{count.capitalize()} latents, {count} classes: the naive TGP"
+            case _:
+                return f"{count.capitalize()} latents, {count} classes: independent GPs"
+
+    def words(self, state: SharedLatentState) -> str:
+        record, likely = self._records["pivot"], self._records["probabilities"]
+        strength = self._records["dependence"].strength
+        known, other = style.process(record.pivot), style.process(record.partner)
+        winner, probability = likely.winner
+        says = (
+            f"{known} determines all others: when it is {record.values[record.pivot]:.2f}, {other} "
+            f"must be {record.values[record.partner]:.2f}"
+            if record.maps is not None
+            else f"{known} says nothing about the others"
+        )
+        return (
+            f"At x = {record.at:.2f}, {says}. Over {DRAWS} joint draws the rank correlation of two "
+            f"classes is {strength:.2f} in size on average. The most probable class there is "
+            f"{winner + 1}, with {probability:.0%}."
+        )
+
+    def code(self, state: SharedLatentState) -> str:
+        kernel = (state.kernel, state.lengthscale, state.variance, state.period)
+        flow, hidden = FLOWS[state.flow], (state.width,) * state.depth
+        drops = [
+            f"networks = shared_latent.flow_params(network, x, samples={NETWORKS})",
+            "drawn = shared_latent.warp(model, flow, latent.values, networks)  # [S, C, N]",
+        ]
+        if state.network_draw:
+            drops.append(f"params = networks[{state.network_draw - 1}]")
+        return "\n".join(
+            [
+                "import numpy as np",
+                "from etgp_viz import flows, prior, shared_latent",
+                "from etgp_viz.figures import dependence, latents, pivot, probabilities, processes",
+                "",
+                f"model, C, flow = {state.model!r}, {state.classes}, flows.{flow!r}",
+                f"x = np.linspace(-3, 3, {len(X)})",
+                f"n = {_marked(state)}  # the marked input is x[n]",
+                f"known, focus = {_known(state)}, {_focus(state)}  # the pivot, and who stands out",
+                "",
+                f"K = prior.covariance_matrix(prior.kernel{kernel!r}, x)",
+                f"noise = prior.noise({state.seed}, C, len(x) + {DRAWS})  # for x, and for x[n]",
+                "paths = prior.draw(K, noise[:, : len(x)])",
+                "latent = shared_latent.latents(model, x, paths, C, x[n])",
+                "",
+                "network = prior.random_network(",
+                f"    flow, C, hidden={hidden}, dropout={state.dropout!r},",
+                f"    amount={state.amount!r}, seed={state.network_seed},",
+                ")",
+                "params = shared_latent.flow_params(network, x)  # raw, [C, N, P]",
+                *(drops if _drops(state) else ["drawn = None"]),
+                "F = shared_latent.warp(model, flow, latent.values, params)  # [C, N]",
+                "",
+                "there = (model, flow, params[:, n], K[n, n])",
+                "draws = shared_latent.joint_draws(*there, noise[:, len(x) :])  # [C, S]",
+                "P = prior.probabilities(F)",
+                "records = {",
+                '    "latents": latent,',
+                '    "processes": shared_latent.processes(x, F, drawn, x[n], focus),',
+                '    "probabilities": shared_latent.Probabilities(x, P, x[n], focus),',
+                '    "pivot": shared_latent.pivot(*there, draws, F[:, n], x[n], known, focus),',
+                '    "dependence": shared_latent.dependence(x[n], draws),',
+                "}",
+                'latents.make(records["latents"]).show()',
+                'processes.make(records["processes"]).show()',
+                'probabilities.make(records["probabilities"]).show()',
+                'pivot.make(records["pivot"]).show()',
+                'dependence.make(records["dependence"]).show()',
+            ]
+        )
+
+    def print_figure(self) -> Any:
+        return print_shared.make(**self._records)
+
+    def clicked(self, figure: str, panel: str, x: float, y: float) -> None:
+        if figure in self.full_width:
+            self.set(at=float(np.clip(x, X[0], X[-1])))
+
+
+@dataclass(frozen=True)
+class Network:
+    """Which random network gives the parameters of the flows."""
+
+    flow: str
+    hidden: tuple[int, ...]
+    dropout: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that the processes depend on; `draw` = 0 is the network without dropout."""
+
+    model: str
+    classes: int
+    latent: tuple[Any, ...]
+    seed: int
+    network: Network
+    amount: float
+    draw: int
+
+
+def _setting(state: SharedLatentState) -> Setting:
+    dropout, draw = (state.dropout, state.network_draw) if _drops(state) else (0.0, 0)
+    hidden = (state.width,) * state.depth
+    latent = (state.kernel, state.lengthscale, state.variance, state.period)
+    network = Network(state.flow, hidden, dropout, state.network_seed)
+    own = (state.model, state.classes, latent, state.seed)
+    return Setting(*own, network, state.amount, draw)
+
+
+def _marked(state: SharedLatentState) -> int:
+    """The index of the marked input, the one on the grid that is nearest to `at`."""
+    return int(np.argmin(np.abs(X - state.at)))
+
+
+def _focus(state: SharedLatentState) -> int | None:
+    return min(state.focus, state.classes) - 1 if state.focus else None
+
+
+def _known(state: SharedLatentState) -> int:
+    return min(state.pivot, state.classes) - 1
+
+
+# Each stage is computed again only when something that it depends on has changed. Noise and draws
+# are those of all classes that there can be, so that another C changes nothing in them.
+
+
+@lru_cache(maxsize=2)
+def _noise(seed: int) -> np.ndarray:
+    return prior.noise(seed, MAX_CLASSES, len(X) + DRAWS)
+
+
+@lru_cache(maxsize=2)
+def _kernel_matrix(latent: tuple[Any, ...]) -> np.ndarray:
+    return prior.covariance_matrix(prior.kernel(*latent), X)
+
+
+@lru_cache(maxsize=2)
+def _paths(latent: tuple[Any, ...], seed: int) -> np.ndarray:
+    return prior.draw(_kernel_matrix(latent), _noise(seed)[:, : len(X)])
+
+
+@lru_cache(maxsize=2)
+def _latents(
+    model: str, C: int, latent: tuple[Any, ...], seed: int, n: int
+) -> shared_latent.Latents:
+    return shared_latent.latents(model, X, _paths(latent, seed), C, X[n])
+
+
+@lru_cache(maxsize=2)
+def _params(network: Network, C: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Raw parameters of a network of amount 1, and those of its draws if it has dropout."""
+    made = prior.random_network(
+        FLOWS[network.flow], C, hidden=network.hidden, dropout=network.dropout, seed=network.seed
+    )
+    drawn = shared_latent.flow_params(made, X, NETWORKS) if network.dropout else None
+    return shared_latent.flow_params(made, X), drawn
+
+
+@lru_cache(maxsize=2)
+def _changed(setting: Setting) -> tuple[np.ndarray, np.ndarray | None]:
+    """Raw parameters of the chosen draw of the network, and those of all draws."""
+    flow, (params, drawn) = FLOWS[setting.network.flow], _params(setting.network, setting.classes)
+    if drawn is None:
+        return shared_latent.change(flow, params, setting.amount), None
+    drawn = shared_latent.change(flow, np.concatenate([params[None], drawn]), setting.amount)
+    return drawn[setting.draw], drawn[1:]
+
+
+@lru_cache(maxsize=2)
+def _values(setting: Setting) -> tuple[np.ndarray, np.ndarray | None]:
+    """The processes, and those of all draws of the network if it has dropout."""
+    model, flow = setting.model, FLOWS[setting.network.flow]
+    latent = _latents(model, setting.classes, setting.latent, setting.seed, 0).values
+    params, drawn = _changed(setting)
+    return (
+        shared_latent.warp(model, flow, latent, params),
+        None if drawn is None else shared_latent.warp(model, flow, latent, drawn),
+    )
+
+
+@lru_cache(maxsize=2)
+def _processes(setting: Setting, n: int, focus: int | None) -> shared_latent.Processes:
+    return shared_latent.processes(X, *_values(setting), X[n], focus)
+
+
+@lru_cache(maxsize=2)
+def _probabilities(setting: Setting, n: int, focus: int | None) -> shared_latent.Probabilities:
+    values, _ = _values(setting)
+    return shared_latent.Probabilities(X, prior.probabilities(values), X[n], focus)
+
+
+def _there(setting: Setting, n: int) -> tuple[str, flows.Flow, np.ndarray, float]:
+    """Model, flow, its parameters and the variance of latents at the marked input."""
+    params, _ = _changed(setting)
+    variance = float(_kernel_matrix(setting.latent)[n, n])
+    return setting.model, FLOWS[setting.network.flow], params[:, n], variance
+
+
+@lru_cache(maxsize=2)
+def _joint_draws(setting: Setting, n: int) -> np.ndarray:
+    return shared_latent.joint_draws(*_there(setting, n), _noise(setting.seed)[:, len(X) :])
+
+
+@lru_cache(maxsize=2)
+def _pivot(setting: Setting, n: int, known: int, focus: int | None) -> shared_latent.Pivot:
+    draws, values = _joint_draws(setting, n), _values(setting)[0][:, n]
+    return shared_latent.pivot(*_there(setting, n), draws, values, X[n], known, focus)
+
+
+@lru_cache(maxsize=2)
+def _dependence(setting: Setting, n: int) -> shared_latent.Dependence:
+    return shared_latent.dependence(X[n], _joint_draws(setting, n))
