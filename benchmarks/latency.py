@@ -34,6 +34,7 @@ box
 CASES = (
     ("FlowExplorer()", "scale a", ("paths", "parameters", "map", "density", "covariance")),
     ("SharedLatentExplorer()", "variation", ("processes", "probabilities", "pivot")),
+    ("CovarianceExplorer()", "scale a¹", ("variance", "analytic", "estimate", "together")),
 )
 
 # Remembers when the key went down and when each plot was painted after it: right after the frame

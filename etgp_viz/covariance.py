@@ -19,7 +19,10 @@ correlation ρ, so that
 Proposition 1 is the term n = 1, the only one that a linear flow has.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -32,6 +35,7 @@ __all__ = [
     "HermiteSeries",
     "correlation_at_equal_inputs",
     "empirical",
+    "empirical_of_first",
     "hermite_series",
     "joint",
     "joint_linear",
@@ -43,6 +47,8 @@ MAX_ORDER = 60
 # Nodes of the rule behind the coefficients: exact for polynomial flows of degree below
 # 2·NUM_NODES − MAX_ORDER, and plenty for smooth ones.
 NUM_NODES = 128
+# Draws that are multiplied at once.
+BLOCK = 100
 
 
 @check_shapes("K: [N, N]", "a_c: [N]", "a_d: [N]", "return: [N, N]")
@@ -87,12 +93,8 @@ class HermiteSeries:
         return h[c, :, n, None] * h[d, None, :, n] * self.correlation**n
 
     def pair(self, c: int, d: int) -> np.ndarray:
-        """Cov[f^c, f^d], [N, N], summed by Horner's rule: one Hadamard product for each order."""
-        h, rho = self.coefficients, self.correlation
-        total = np.zeros_like(rho)
-        for n in range(self.order, 0, -1):
-            total = rho * (h[c, :, n, None] * h[d, None, :, n] + total)
-        return total
+        """Cov[f^c, f^d], [N, N]."""
+        return _mehler(self.correlation, self.coefficients[c], self.coefficients[d])
 
     def truncation_error(self, c: int, d: int) -> np.ndarray:
         """A bound on what `pair` leaves out, [N, N].
@@ -105,7 +107,25 @@ class HermiteSeries:
     def joint(self) -> np.ndarray:
         """Covariance of all C processes stacked, [C·N, C·N]."""
         C = len(self.coefficients)
-        return np.block([[self.pair(c, d) for d in range(C)] for c in range(C)])
+        stacked = np.concatenate(self.coefficients)  # [C·N, order + 1]
+        return _mehler(np.tile(self.correlation, (C, C)), stacked, stacked)
+
+    def up_to(self, order: int) -> "HermiteSeries":
+        """The same series, ended at a lower order: what is cut off joins the remainder."""
+        check_count(order, "order", maximum=self.order)
+        cut = np.sum(self.coefficients[:, :, order + 1 :] ** 2, axis=-1)
+        return HermiteSeries(
+            self.correlation, self.coefficients[:, :, : order + 1], self.remainder + cut
+        )
+
+    def every(self, step: int) -> "HermiteSeries":
+        """The same series at every `step`-th input alone."""
+        check_count(step, "step")
+        return HermiteSeries(
+            self.correlation[::step, ::step],
+            self.coefficients[:, ::step],
+            self.remainder[:, ::step],
+        )
 
 
 @check_shapes("K: [N, N]", "params: [C, N, P]", "mean: [N]")
@@ -138,10 +158,10 @@ def hermite_series(
     correlation = np.clip(K / np.outer(deviation, deviation), -1.0, 1.0)
     centre = np.zeros(len(K)) if mean is None else np.asarray(mean, dtype=float)
 
-    nodes, weights = gauss_hermite(NUM_NODES)
+    nodes, weights, basis = _rule()
     f0 = centre[:, None] + deviation[:, None] * nodes  # [N, Q]
     values = flow.forward(f0, np.asarray(params)[:, :, None, :]).numpy()  # [C, N, Q]
-    coefficients = values @ (weights[:, None] * _hermite_polynomials(nodes, MAX_ORDER))
+    coefficients = values @ basis
     # Parseval: the variance is Σ_{n≥1} h_n², so this is what is left after each order.
     variance = (values - coefficients[:, :, :1]) ** 2 @ weights
     explained = np.cumsum(coefficients[:, :, 1:] ** 2, axis=-1)
@@ -177,12 +197,34 @@ def empirical(samples_c: np.ndarray, samples_d: np.ndarray) -> tuple[np.ndarray,
     S/(S−1)), its standard error that of this mean, √(Var[p]/S) with Var[p] = E[p²] − E[p]².
     """
     S = check_count(len(samples_c), "samples_c", minimum=2, because="at least two draws")
-    c, d = (np.asarray(samples, dtype=float) for samples in (samples_c, samples_d))
-    c, d = c - c.mean(axis=0), d - d.mean(axis=0)
-    mean_product = c.T @ d / S
-    mean_square = (c**2).T @ (d**2) / S
+    c, d = _centred(samples_c), _centred(samples_d)
+    mean_product = _products(c, d) / S
+    mean_square = _products(c**2, d**2) / S
     variance = np.maximum(mean_square - mean_product**2, 0.0)
     return mean_product * S / (S - 1), np.sqrt(variance / S)
+
+
+@check_shapes("samples_c: [S, N]", "samples_d: [S, N]", "return: [K, N, N]")
+def empirical_of_first(
+    samples_c: np.ndarray, samples_d: np.ndarray, sizes: Sequence[int]
+) -> np.ndarray:
+    """The estimates of `empirical` from the first sizes[0] < sizes[1] < … draws, in one pass.
+
+    With m draws it is (Σ p − m·mean^c (mean^d)ᵀ)/(m − 1); the sums grow from size to size.
+    """
+    ends = np.array([0, *sizes])
+    if sizes[0] < 2 or np.any(np.diff(ends) <= 0) or ends[-1] > len(samples_c):
+        raise ValueError(
+            f"sizes: expected growing numbers from 2 to {len(samples_c)}, got {list(sizes)}"
+        )
+    c, d = _centred(samples_c), _centred(samples_d)
+    parts = [slice(low, high) for low, high in pairwise(ends)]
+    products = np.cumsum([_products(c[part], d[part]) for part in parts], axis=0)
+    m = ends[1:, None]
+    mean_c = np.cumsum([c[part].sum(axis=0) for part in parts], axis=0) / m
+    mean_d = np.cumsum([d[part].sum(axis=0) for part in parts], axis=0) / m
+    m = m[:, :, None]
+    return (products - m * mean_c[:, :, None] * mean_d[:, None, :]) / (m - 1)
 
 
 @check_shapes("series.coefficients: [C, N, n]", "return: [C, C, N]")
@@ -190,12 +232,50 @@ def correlation_at_equal_inputs(series: HermiteSeries) -> np.ndarray:
     """Corr[f^c(x), f^d(x)] at each input.
 
     ±1 for linear flows. Any other pair of flows lowers it, although each of the two values still
-    determines the other: a correlation sees the linear part of a dependence only.
+    determines the other: a correlation sees the linear part of a dependence only. A process that
+    does not vary at an input has no correlation there: NaN.
     """
     h = series.coefficients[:, :, 1:]
     covariance = np.einsum("cnk,dnk->cdn", h, h)
     variance = np.einsum("cnk,cnk->cn", h, h)
-    return covariance / np.sqrt(variance[:, None] * variance[None, :])
+    # The coefficients of a constant are rounding errors.
+    rounding = 1e-24 * (series.coefficients[:, :, 0] ** 2 + variance.max())
+    varies = variance > rounding
+    size = np.sqrt(variance[:, None] * variance[None, :])
+    exists = varies[:, None] & varies[None, :]
+    return np.divide(covariance, size, out=np.full_like(size, np.nan), where=exists)
+
+
+def _mehler(rho: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Σ_{n≥1} left_n right_nᵀ ⊙ ρⁿ by Horner's rule: one Hadamard product for each order."""
+    total = np.zeros_like(rho)
+    for n in range(left.shape[-1] - 1, 0, -1):
+        total = rho * (np.outer(left[:, n], right[:, n]) + total)
+    return total
+
+
+def _centred(samples: np.ndarray) -> np.ndarray:
+    samples = np.asarray(samples, dtype=float)
+    return samples - samples.mean(axis=0)
+
+
+def _products(c: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Σ_s c_s d_sᵀ over draws, [N, N].
+
+    A product with so many rows makes BLAS start threads, and on a busy machine it waits a hundred
+    times longer for them than the work takes. Blocks of draws stay below that.
+    """
+    whole = len(c) - len(c) % BLOCK
+    blocks_c, blocks_d = (z[:whole].reshape(-1, BLOCK, z.shape[1]) for z in (c, d))
+    rest = c[whole:].T @ d[whole:]
+    return np.sum(np.swapaxes(blocks_c, 1, 2) @ blocks_d, axis=0) + rest
+
+
+@cache
+def _rule() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes and weights [Q], and weighted polynomials [Q, MAX_ORDER + 1]: h = G(nodes) @ these."""
+    nodes, weights = gauss_hermite(NUM_NODES)
+    return nodes, weights, weights[:, None] * _hermite_polynomials(nodes, MAX_ORDER)
 
 
 def _hermite_polynomials(z: np.ndarray, order: int) -> np.ndarray:

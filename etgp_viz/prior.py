@@ -103,6 +103,23 @@ def params_from_profiles(
     return flow.unconstrain(values).numpy()
 
 
+@check_shapes("values: [batch..., P]", "return: [batch..., P]")
+def partly(flow: Flow, values: np.ndarray, amount: float) -> np.ndarray:
+    """Raw parameters `amount` of the way from the identity to (constrained) `values`."""
+    identity = flow.constrain(flow.identity_params()).numpy()
+    return flow.unconstrain(identity + amount * (np.asarray(values) - identity)).numpy()
+
+
+@check_shapes("bend: [C, P]", "scale: [C, N]", "shift: [C, N]", "return: [C, N, R]")
+def then_linear(bend: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Raw parameters of ``Compose([step, Linear()])`` for C classes at N inputs, R = P + 2.
+
+    The raw parameters `bend` of the step are the same at every x; scale and shift follow x.
+    """
+    everywhere = np.broadcast_to(bend[:, None], (*scale.shape, bend.shape[-1]))
+    return np.concatenate([everywhere, scale[:, :, None], shift[:, :, None]], axis=-1)
+
+
 def random_network(
     flow: Flow,
     num_classes: int,

@@ -2,12 +2,17 @@
 globalThis.etgpPlotly ??= Promise.withResolvers();
 
 export default () => {
-  let widget = null;
+  let ready = null;
   return {
-    async initialize(context) {
-      widget = (await globalThis.etgpPlotly.promise).default();
-      widget.initialize(context);
+    // Nothing is awaited here: anywidget gives a model up after two seconds, its figure is drawn but
+    // hears of no change any more, and on a busy machine plotly's code takes longer to arrive.
+    initialize(context) {
+      ready = globalThis.etgpPlotly.promise.then(async (library) => {
+        const widget = library.default();
+        await widget.initialize(context);
+        return widget;
+      });
     },
-    render: (context) => widget.render(context),
+    render: async (context) => (await ready).render(context),
   };
 };

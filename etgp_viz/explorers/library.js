@@ -1,9 +1,8 @@
 // Loads plotly's widget code once and hands it to every figure of the page: see figure.js.
 export default {
-  async initialize({ model }) {
+  initialize({ model }) {
     const address = URL.createObjectURL(new Blob([model.get("source")], { type: "text/javascript" }));
     globalThis.etgpPlotly ??= Promise.withResolvers();
-    globalThis.etgpPlotly.resolve(await import(address));
-    URL.revokeObjectURL(address);
+    globalThis.etgpPlotly.resolve(import(address).finally(() => URL.revokeObjectURL(address)));
   },
 };

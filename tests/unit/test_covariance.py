@@ -161,3 +161,28 @@ def test_bad_input_says_what_is_wrong(change: dict, message: str) -> None:
     arguments = {"K": K, "flow": flow, "params": np.ones((C, N, 2))} | change
     with pytest.raises(ValueError, match=message):
         covariance.hermite_series(**arguments)
+
+
+def test_a_series_can_be_ended_earlier_and_thinned() -> None:
+    flow = flows.Tanh(elements=2)
+    params = params_of(flow)
+    full = covariance.hermite_series(K, flow, params, order=30)
+    cut = covariance.hermite_series(K, flow, params, order=4)
+    ended = full.up_to(4)
+    np.testing.assert_array_equal(ended.coefficients, cut.coefficients)
+    np.testing.assert_allclose(ended.remainder, cut.remainder, atol=1e-12)
+    np.testing.assert_allclose(full.every(2).pair(0, 1), full.pair(0, 1)[::2, ::2])
+    with pytest.raises(ValueError, match="order"):
+        full.up_to(31)
+
+
+def test_estimates_of_growing_samples_in_one_pass() -> None:
+    f0 = 3.0 + draws(450)
+    sizes = [2, 100, 101, 333, 450]
+    estimates = covariance.empirical_of_first(f0, f0**2, sizes)
+    for size, estimate in zip(sizes, estimates, strict=True):
+        expected = np.cov(f0[:size].T, (f0[:size] ** 2).T)[:N, N:]
+        np.testing.assert_allclose(estimate, expected, rtol=1e-9, atol=1e-9)
+    for bad in ([1, 5], [5, 5], [5, 451]):
+        with pytest.raises(ValueError, match="sizes: expected"):
+            covariance.empirical_of_first(f0, f0, bad)

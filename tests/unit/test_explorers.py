@@ -17,7 +17,7 @@ from etgp_viz.explorers import fields
 ROOT = Path(__file__).parents[2]
 
 # Every explorer, with arguments that keep it small.
-KINDS = {"FlowExplorer": {}, "SharedLatentExplorer": {}}
+KINDS = {"FlowExplorer": {}, "SharedLatentExplorer": {}, "CovarianceExplorer": {}}
 NAMES = list(KINDS)
 
 

@@ -23,7 +23,10 @@ ROOMS = (
     ({"baselines", "building"}, PLOTS | WIDGETS),
     ({"training", "history", "optimisation", "checkpoints"}, PLOTS | WIDGETS),
     ({"estimator", "saved"}, PLOTS | WIDGETS),
-    ({"prior", "covariance", "warping", "shared_latent", "timing", "experiments"}, PLOTS | WIDGETS),
+    (
+        {"prior", "covariance", "warping", "shared_latent", "agreement", "timing", "experiments"},
+        PLOTS | WIDGETS,
+    ),
     ({"style", "figures"}, TENSORFLOW | WIDGETS | {"etgp_viz.backend"}),
     ({"explorers"}, set()),
     ({"course"}, set()),

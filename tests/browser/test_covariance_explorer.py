@@ -1,0 +1,115 @@
+"""The covariance explorer in a real browser: what is drawn, against numbers from NumPy alone."""
+
+import numpy as np
+import pytest
+from scipy.interpolate import PchipInterpolator
+
+from benchmarks.latency import notebook_of
+from tests.browser.lab import Plot, Slider, wait_until
+
+CELL = "from etgp_viz.explorers import CovarianceExplorer\nCovarianceExplorer()"
+X = np.linspace(-3.0, 3.0, 31)
+K = np.exp(-0.5 * (X[:, None] - X[None, :]) ** 2)
+SCALE_2 = PchipInterpolator(np.linspace(-3.0, 3.0, 5), (0.3, 0.6, 1.0, 1.4, 1.7))(X)
+S = 2000
+
+
+@pytest.fixture(scope="module")
+def notebook(lab):
+    (lab.folder / "covariance.ipynb").write_text(notebook_of([CELL]))
+    with lab.open("covariance.ipynb", width=1600, height=1000) as notebook:
+        notebook.run_all()
+        figure(notebook, "correlation")
+        yield notebook
+
+
+def figure(notebook, name):
+    element = notebook.page.locator(f".etgp-figure-{name} .js-plotly-plot")
+    element.locator(".main-svg").first.wait_for(timeout=60000)
+    return Plot(element)
+
+
+def z(plot):
+    return np.array(plot.element.evaluate("p => p._fullData[0].z.map(row => Array.from(row))"))
+
+
+def draws():
+    """f₀ of seed 0."""
+    noise = np.random.default_rng(0).standard_normal((S, 31))
+    return noise @ np.linalg.cholesky(K + 1e-6 * np.eye(31)).T
+
+
+def scale(notebook):
+    return Slider(notebook.page.locator(".etgp-field-a1 .widget-slider"))
+
+
+def check(notebook, a):
+    """All that is drawn for classes 1 and 2 when the scale of class 1 is a everywhere."""
+    f0 = draws()
+    f1, f2 = a * f0, SCALE_2 * f0 + 1.0
+    expected = a * SCALE_2[None, :] * K
+    wait_until(
+        lambda: np.allclose(z(figure(notebook, "analytic")), expected, atol=2e-3),
+        "the formula to follow", 20,
+    )  # fmt: skip
+    estimate = np.cov(f1.T, f2.T)[:31, 31:]
+    products = (f1 - f1.mean(0))[:, :, None] * (f2 - f2.mean(0))[:, None, :]
+    error = products.std(axis=0) / np.sqrt(S)
+    np.testing.assert_allclose(z(figure(notebook, "estimate")), estimate, atol=2e-3)
+    difference = z(figure(notebook, "difference"))
+    np.testing.assert_allclose(difference, (estimate - expected) / error, atol=0.02)
+    share = np.mean(np.abs((estimate - expected) / error) <= 3.0)
+    assert f"{share:.1%} of the entries" in notebook.text(".etgp-viz [role=status]")
+    variance = figure(notebook, "variance")
+    np.testing.assert_allclose(variance.y("f¹"), a**2 * np.ones(31), atol=1e-6)
+    np.testing.assert_allclose(variance.y("f²"), SCALE_2**2, atol=1e-6)
+    np.testing.assert_allclose(variance.y("f², Monte Carlo"), f2.var(axis=0, ddof=1), atol=1e-6)
+
+
+def test_formula_monte_carlo_and_their_difference_are_drawn(notebook):
+    check(notebook, 1.0)
+    np.testing.assert_allclose(z(figure(notebook, "latent")), K, atol=1e-3)
+    correlation = figure(notebook, "correlation")
+    np.testing.assert_allclose(correlation.y("f¹, f²"), 1.0)
+    np.testing.assert_allclose(correlation.y("f¹, f³"), -1.0)
+    spectrum = figure(notebook, "spectrum").y("sharing f₀")
+    assert len(spectrum) == 48
+    assert np.all(spectrum[16:] < 1e-14)
+
+
+def test_a_slider_moves_every_matrix(notebook, screenshots):
+    scale(notebook).press("ArrowRight", times=4)
+    wait_until(lambda: np.isclose(scale(notebook).value, 1.2), "the number to follow")
+    check(notebook, 1.2)
+    notebook.resize(1600, 2300)
+    notebook.screenshot(screenshots / "covariance-explorer.png", ".etgp-viz")
+    notebook.resize(1600, 1000)
+
+
+def test_another_flow_brings_its_own_controls_and_numbers(notebook, screenshots):
+    hidden = notebook.page.locator(".etgp-field-height")
+    assert not hidden.is_visible()
+    notebook.page.locator(".etgp-field-family select").select_option(label="TANH, then LINEAR")
+    hidden.wait_for(state="visible")
+    # f¹ = 1.2·(f + 3 tanh(2(f + 1))), its variance by a plain sum over a fine grid.
+    f = np.linspace(-9.0, 9.0, 20001)
+    weight = np.exp(-0.5 * f**2) / np.exp(-0.5 * f**2).sum()
+    g = 1.2 * (f + 3.0 * np.tanh(2.0 * (f + 1.0)))
+    expected = weight @ g**2 - (weight @ g) ** 2
+    variance = figure(notebook, "variance")
+    wait_until(lambda: np.allclose(variance.y("f¹"), expected, rtol=1e-3), "the variance", 20)
+    assert np.all(figure(notebook, "correlation").y("f¹, f²") < 0.95)
+    notebook.resize(1920, 2100)
+    notebook.screenshot(screenshots / "covariance-explorer-tanh.png", ".etgp-viz")
+
+
+@pytest.mark.parametrize("width", [1100, 1300, 1920])
+def test_it_fits_the_window(notebook, screenshots, width):
+    notebook.resize(width)
+    for name in ("latent", "difference", "variance"):
+        drawn = figure(notebook, name).element.locator(".main-svg").first
+        wait_until(
+            lambda drawn=drawn: (box := drawn.bounding_box())["x"] + box["width"] <= width,
+            f"{name} to fit", 15,
+        )  # fmt: skip
+    notebook.screenshot(screenshots / f"covariance-{width}.png")
