@@ -14,7 +14,9 @@ _MODULES = (
     "baselines",
     "building",
     "covariance",
+    "datasets",
     "doctor",
+    "estimator",
     "explorers",
     "figures",
     "flows",
@@ -29,6 +31,7 @@ _MODULES = (
 # Where a name lives that people use straight from the package.
 _HOMES = {
     "ETGP": "model",
+    "ETGPClassifier": "estimator",
     "FitResult": "history",
     "FlowNetwork": "networks",
     "build": "building",

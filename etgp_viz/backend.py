@@ -64,7 +64,10 @@ def _flush_stderr() -> None:
 
 with contextlib.nullcontext() if os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0" else _quiet_stderr():
     import check_shapes as _check_shapes
+    import gpflow
     import tensorflow as tf
+    import tensorflow_probability as tfp
+    from check_shapes import inherit_check_shapes
 
     # The first look for a GPU writes there too. It does not claim any device.
     tf.config.list_physical_devices()
@@ -100,5 +103,11 @@ def check_shapes(*specs: str) -> Callable[[Function], Function]:
 unchecked = _check_shapes.disable_check_shapes
 
 __all__ = [
-    *("as_written", "check_shapes", "gpflow", "inherit_check_shapes", "tf", "tfp", "unchecked"),
+    "as_written",
+    "check_shapes",
+    "gpflow",
+    "inherit_check_shapes",
+    "tf",
+    "tfp",
+    "unchecked",
 ]

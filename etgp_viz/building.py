@@ -32,7 +32,14 @@ SVGP_OPTIONS = ("num_monte_carlo", "num_predictive", "whiten")
 
 
 def build(
-    name: str, X: Any, num_classes: int, *, num_inducing: int = 100, seed: int = 0, **options: Any
+    name: str,
+    X: Any,
+    num_classes: int,
+    *,
+    num_inducing: int = 100,
+    inducing_points: Any = None,
+    seed: int = 0,
+    **options: Any,
 ) -> Any:
     """Make a model for the inputs X, ready for `fit`.
 
@@ -49,6 +56,7 @@ def build(
     X : training inputs ``[N, D]``
     num_classes : C
     num_inducing : M, at most the number of distinct rows of X
+    inducing_points : where they start ``[M, D]``, instead of at the centres of k-means clusters
     seed : of k-means, of initial weights and of the model's own random numbers
     **options :
         ETGP: ``hidden``, ``dropout``, ``weight_decay``, ``projection`` (the network's),
@@ -65,6 +73,9 @@ def build(
     check_choice(name, "name", MODELS)
     X = np.asarray(check_inputs(X))
     C = check_count(num_classes, "num_classes", minimum=2)
+    if inducing_points is not None:
+        inducing_points = np.array(check_inputs(inducing_points, "inducing_points", X.shape[1]))
+        num_inducing = len(inducing_points)
     family, _, variant = name.partition("-")
     flow_class: Any = FLOWS.get(variant) if family == "etgp" else None
     if family == "tgp":
@@ -90,7 +101,7 @@ def build(
         return FlowNetwork(X.shape[1], C, flow, **options)
 
     def points() -> np.ndarray:
-        return kmeans(X, num_inducing, seed=seed)
+        return kmeans(X, num_inducing, seed=seed) if inducing_points is None else inducing_points
 
     def latents(kernel: str) -> Latents:
         return _latents(kernel, points(), C, **pick(LATENT_OPTIONS))

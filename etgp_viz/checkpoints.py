@@ -20,9 +20,9 @@ import numpy as np
 
 from etgp_viz.backend import tf
 
-__all__ = ["data_digest", "load", "save"]
+__all__ = ["UNREADABLE", "data_digest", "load", "save", "write"]
 
-_UNREADABLE = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
+UNREADABLE = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
 def data_digest(data: Sequence[tf.Tensor] | None) -> str | None:
@@ -55,6 +55,11 @@ def save(
     arrays |= {f"history.{name}": np.asarray(values) for name, values in history.items()}
     for name, tensors in state.items():
         arrays |= {f"{name}.{i}": np.asarray(tensor) for i, tensor in enumerate(tensors)}
+    write(path, arrays)
+
+
+def write(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write an ``.npz`` file in one move: at every moment there is the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     with open(partial, "wb") as file:
@@ -72,7 +77,7 @@ def load(
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file.items())
         theirs = json.loads(str(arrays.pop("settings")))
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise ValueError(
             f"checkpoint: expected a file written by fit, got an unreadable {path.name} "
             f"({type(error).__name__}); remove it to start afresh"

@@ -137,6 +137,15 @@ class Optimiser:
         self._compiled: dict[str, Callable[..., Any]] = {}
 
     @property
+    def learning_rate(self) -> float:
+        """Adam's, which may change between two steps."""
+        return float(self._adam.learning_rate)
+
+    @learning_rate.setter
+    def learning_rate(self, value: float) -> None:
+        self._adam.learning_rate.assign(value)
+
+    @property
     def trained(self) -> list[str]:
         """The paths of the parameters that Adam moves."""
         return list(self._by_adam)

@@ -27,6 +27,7 @@ def fit(
     epochs: int,
     batch_size: int | None = None,
     learning_rate: float = 0.01,
+    half_life: float | None = None,
     natural_gradients: float | None = None,
     seed: int = 0,
     progress: bool = True,
@@ -62,6 +63,9 @@ def fit(
     epochs : passes over the data, including those of a checkpoint that is resumed
     batch_size : rows B per step; None for all N
     learning_rate : Adam's
+    half_life : epochs in which the learning rate halves: epoch e, counted from 0, has
+        learning_rate · 2^(−e / half_life). None keeps it as it is. Large steps at first and small
+        ones at the end let mini-batches and dropout shake the parameters less and less.
     natural_gradients : step size γ of natural gradients on ``(q_mu, q_sqrt)``, alternating with
         Adam on the other parameters; None leaves all to Adam. γ = 1 solves a conjugate model in one
         step; other likelihoods want about 0.1.
@@ -91,6 +95,8 @@ def fit(
     validation_every = check_count(validation_every, "validation_every")
     learning_rate = check_positive(learning_rate, "learning_rate")
     checkpoint_seconds = check_positive(checkpoint_seconds, "checkpoint_seconds")
+    if half_life is not None:
+        half_life = check_positive(half_life, "half_life")
     tensors = _tensors(model, data, "data")
     num_rows = int(tensors[0].shape[0])
     if batch_size is not None:
@@ -111,6 +117,7 @@ def fit(
     batches = _Batches(num_rows, batch_size, seed)
     settings = {
         "learning_rate": learning_rate,
+        "half_life": half_life,
         "batch_size": batch_size,
         "natural_gradients": natural_gradients,
         "validation_every": validation_every,
@@ -132,6 +139,8 @@ def fit(
         for epoch in range(len(history.elbo), epochs):
             start = time.perf_counter()
             total = 0.0
+            if half_life is not None:
+                optimiser.learning_rate = learning_rate * 2.0 ** (-epoch / half_life)
             for step, rows in enumerate(batches.of_epoch(epoch), start=1):
                 total += optimiser.step(rows)
                 bar.set_postfix_str(f"ELBO {total / step:.6g}", refresh=False)

@@ -455,6 +455,16 @@ def test_build_passes_options_on():
     assert model.likelihood.num_monte_carlo_points == 3
 
 
+def test_inducing_points_may_be_given():
+    points = X[:3] + 0.1
+    model = build("etgp-linear", X, C, inducing_points=points)
+    np.testing.assert_array_equal(model.inducing_variable.Z, points)
+    assert model.q_mu.shape == (3, 1)
+    assert model.num_data == len(X)
+    with pytest.raises(ValueError, match=r"inducing_points: expected a \[N, 2\] array"):
+        build("etgp-linear", X, C, inducing_points=points[:, :1])
+
+
 def test_kmeans_centres_are_the_best_clusters(monkeypatch):
     corners = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]])
     rows = np.concatenate([corner + 0.01 * rng.normal(size=(20, 2)) for corner in corners])

@@ -22,6 +22,7 @@ ROOMS = (
     ({"model"}, PLOTS | WIDGETS),
     ({"baselines", "building"}, PLOTS | WIDGETS),
     ({"training", "history", "optimisation", "checkpoints"}, PLOTS | WIDGETS),
+    ({"estimator", "saved"}, PLOTS | WIDGETS),
     ({"prior", "covariance", "warping", "timing", "experiments"}, PLOTS | WIDGETS),
     ({"style", "figures"}, TENSORFLOW | WIDGETS | {"etgp_viz.backend"}),
     ({"explorers"}, set()),

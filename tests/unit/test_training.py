@@ -112,6 +112,21 @@ def test_mini_batches_follow_a_plain_adam_loop():
         np.testing.assert_allclose(value, kept[result.best_epoch][path], rtol=1e-10)
 
 
+def test_the_learning_rate_halves_on_time():
+    ours, theirs = Line(), Line()
+    result = run(ours, epochs=6, half_life=2.0)
+    adam, elbos = Adam(0.1), []
+    for epoch in range(6):
+        adam.learning_rate.assign(0.1 * 0.5 ** (epoch / 2))
+        with tf.GradientTape() as tape:
+            loss = theirs.training_loss((tf.constant(X), tf.constant(Y)))
+        elbos.append(-loss.numpy())
+        variables = theirs.trainable_variables
+        adam.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+    np.testing.assert_allclose(result.elbo, elbos, rtol=1e-10)
+    assert not np.allclose(result.elbo, run(Line(), epochs=6).elbo, rtol=1e-3)
+
+
 def test_the_step_is_traced_once_with_a_static_batch_size():
     model = Line()
     run(model, batch_size=5)
@@ -435,6 +450,7 @@ def resumable(path, **options):
         "batch_size": 5,
         "seed": 2,
         "learning_rate": 0.4,
+        "half_life": 50.0,
         "validation": (X, Y),
         "checkpoint": path,
         "checkpoint_seconds": 1e-9,
@@ -529,6 +545,7 @@ def test_every_model_of_the_package_trains_and_resumes(tmp_path, name, natural_g
     ("model", "change", "says"),
     [
         (Line, {"learning_rate": 0.2}, "learning_rate (there 0.4, here 0.2)"),
+        (Line, {"half_life": None}, "half_life (there 50.0, here None)"),
         (Line, {"batch_size": None}, "batch_size (there 5, here None)"),
         (Line, {"seed": 9}, "seed (there 2, here 9)"),
         (Line, {"data": (X, Y + 1)}, "another data (there "),
@@ -597,6 +614,7 @@ def test_checkpoints_are_rationed_by_time(tmp_path, monkeypatch):
         ({"seed": -1}, "seed: expected an integer ≥ 0, got -1"),
         ({"validation_every": 0}, "validation_every: expected an integer ≥ 1, got 0"),
         ({"checkpoint_seconds": -1}, "checkpoint_seconds: expected a finite number > 0, got -1"),
+        ({"half_life": 0}, "half_life: expected a finite number > 0, got 0"),
         ({"natural_gradients": 0}, "natural_gradients: expected a finite number > 0, got 0"),
         ({"natural_gradients": 1}, "natural_gradients: expected a model with q_mu and a full q_"),
         ({"data": X}, "data: data: expected a pair (X, Y), got ndarray"),

@@ -1,0 +1,234 @@
+"""Data of your own: from arrays, from a data frame, from a CSV file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from etgp_viz.datasets.prepare import Table, prepare
+from etgp_viz.datasets.record import Card, Dataset
+from etgp_viz.validation import check_inputs
+
+__all__ = ["from_arrays", "from_csv", "from_dataframe"]
+
+# A column of words with more different values than this share of the rows is a name, not a kind.
+MOST_LEVELS = 0.5
+
+
+def from_arrays(
+    X: Any,
+    y: Any,
+    *,
+    test: float = 0.25,
+    validation: float = 0.0,
+    seed: int = 0,
+    standardise: bool = True,
+    feature_names: Sequence[str] = (),
+    name: str = "own data",
+) -> Dataset:
+    """A `Dataset` from numbers and labels.
+
+    Parameters
+    ----------
+    X : inputs ``[N, D]``, numbers
+    y : labels ``[N]`` or ``[N, 1]``: strings, integers or booleans, one of C ≥ 2 classes
+    test, validation : shares of the rows to set aside, drawn by ``seed`` class by class
+    standardise : bring each column to mean 0 and standard deviation 1 over the training rows
+    feature_names : names of the D inputs
+    name : of the data set
+    """
+    X = np.asarray(X)
+    if X.dtype.kind not in "iufb":
+        raise ValueError(
+            f"X: expected an [N, D] array of numbers, got dtype {X.dtype}; from_dataframe takes "
+            "columns of words"
+        )
+    X = check_inputs(X.astype(np.float64))
+    class_names, labels = _classes(y, len(X))
+    table = Table(
+        name=name,
+        X=X,
+        labels=labels,
+        class_names=class_names,
+        feature_names=feature_names,
+        numeric=np.full(X.shape[1], bool(standardise)),
+        card=Card(name, preparation="standardised" if standardise else "none"),
+    )
+    return prepare(table, test=test, validation=validation, seed=seed)
+
+
+def from_dataframe(
+    frame: Any,
+    target: str | int = -1,
+    *,
+    drop: Sequence[str | int] = (),
+    test: float = 0.25,
+    validation: float = 0.0,
+    seed: int = 0,
+    standardise: bool = True,
+    name: str = "own data",
+) -> Dataset:
+    """A `Dataset` from a pandas data frame, a row for each example.
+
+    Columns of numbers are standardised, columns of words or categories become one column of 0 and 1
+    for each of their values, and columns of booleans one of 0 and 1.
+
+    Parameters
+    ----------
+    frame : the data frame
+    target : the column of the labels, by name or by position; −1 is the last
+    drop : columns to leave out, such as row numbers
+    test, validation, seed, standardise, name : as for `from_arrays`
+    """
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise ValueError(f"frame: expected a pandas data frame, got {type(frame).__name__}")
+    if not len(frame):
+        raise ValueError("frame: expected rows, got none")
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"frame: expected different names of columns, got {twice!r} twice")
+    column = _column(frame, target, "target")
+    left_out = {_column(frame, item, "drop") for item in drop}
+    if column in left_out:
+        raise ValueError(f"drop: expected columns other than the target, got {column!r}")
+    frame = frame.drop(columns=list(left_out))
+    missing = frame.isna().sum()
+    if missing.any():
+        told = ", ".join(f"{c!r} ({n})" for c, n in missing[missing > 0].items())
+        raise ValueError(f"frame: expected no missing values, got some in the columns {told}")
+    columns: dict[str, np.ndarray] = {}
+    numeric = []
+    for item in frame.columns.drop(column):
+        for key, values, is_numeric in _inputs(frame[item], str(item)):
+            columns[key] = values
+            numeric.append(is_numeric and bool(standardise))
+    if not columns:
+        raise ValueError("frame: expected a column besides the target, got none")
+    class_names, labels = _classes(frame[column].to_numpy(), len(frame))
+    preparation = "numbers standardised, " if standardise else ""
+    table = Table(
+        name=name,
+        X=check_inputs(np.column_stack(list(columns.values()))),
+        labels=labels,
+        class_names=class_names,
+        feature_names=list(columns),
+        numeric=np.array(numeric),
+        card=Card(name, preparation=f"{preparation}words one-hot"),
+    )
+    return prepare(table, test=test, validation=validation, seed=seed)
+
+
+def from_csv(
+    path: str | Path,
+    target: str | int = -1,
+    *,
+    header: bool = True,
+    separator: str | None = None,
+    **options: Any,
+) -> Dataset:
+    """A `Dataset` from a CSV file.
+
+    Parameters
+    ----------
+    path : the file
+    target : the column of the labels, by its name in the header or by position; −1 is the last
+    header : whether the first line has the names of the columns
+    separator : what stands between two fields; None for whichever of comma, semicolon and tab is
+        most frequent in the first line
+    **options : as for `from_dataframe`
+    """
+    import pandas as pd
+
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"path: expected a CSV file, got {path}, which is not there")
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            first = file.readline().rstrip("\r\n")
+        separator = separator or max(",;\t", key=first.count)
+        names = [field.strip().strip('"') for field in first.split(separator)]
+        numbered = names == [str(number) for number in range(len(names))]
+        if header and all(map(_is_number, names)) and not numbered:
+            raise ValueError(
+                "the first line holds numbers, not names; if it is data, pass header=False"
+            )
+        frame = pd.read_csv(
+            path,
+            sep=separator,
+            header=0 if header else None,
+            encoding="utf-8-sig",
+            skipinitialspace=True,
+        )
+    except (UnicodeDecodeError, ValueError) as error:  # pandas' parser errors are ValueErrors
+        raise ValueError(f"path: expected a CSV file, got {path.name}: {error}") from error
+    if header:
+        frame.columns = [str(name).strip() for name in frame.columns]
+    return from_dataframe(frame, target, **{"name": path.stem, **options})
+
+
+def _column(frame: Any, item: str | int, argument: str) -> Any:
+    """The label of a column that is named, or counted from the left or (if negative) the right."""
+    if item in frame.columns:
+        return item
+    if isinstance(item, (int, np.integer)) and -len(frame.columns) <= item < len(frame.columns):
+        return frame.columns[item]
+    some = ", ".join(map(repr, frame.columns[:8])) + (", …" if len(frame.columns) > 8 else "")
+    raise ValueError(f"{argument}: expected a column ({some}), got {item!r}")
+
+
+def _inputs(series: Any, name: str) -> list[tuple[str, np.ndarray, bool]]:
+    """The inputs that a column becomes: name, values, and whether they are numbers to scale."""
+    from pandas.api import types
+
+    if types.is_bool_dtype(series):
+        return [(name, series.to_numpy(float), False)]
+    if types.is_numeric_dtype(series) and not types.is_complex_dtype(series):
+        values = series.to_numpy(float)
+        if not np.isfinite(values).all():
+            raise ValueError(f"frame: expected finite numbers in the column {name!r}")
+        return [(name, values, True)]
+    if types.is_datetime64_any_dtype(series) or types.is_timedelta64_dtype(series):
+        raise ValueError(f"frame: expected numbers or words in the column {name!r}, got dates")
+    words = series.astype(str).to_numpy(str)
+    levels = np.unique(words)
+    if len(levels) > max(2, MOST_LEVELS * len(words)):
+        raise ValueError(
+            f"frame: the column {name!r} has {len(levels)} different words in {len(words)} rows; "
+            f"leave it out with drop=[{name!r}], or turn it into numbers"
+        )
+    return [(f"{name} = {level}", (words == level).astype(float), False) for level in levels]
+
+
+def _classes(y: Any, num_rows: int) -> tuple[list[str], np.ndarray]:
+    """Names ``[C]`` and labels 0..C−1 ``[N]`` of a target in any notation."""
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    expected = f"one label for each of {num_rows} rows"
+    if y.shape != (num_rows,):
+        raise ValueError(f"y: expected {expected}, got shape {list(y.shape)}")
+    if y.dtype.kind == "f":
+        if not np.isfinite(y).all() or (y != np.floor(y)).any():
+            raise ValueError(f"y: expected {expected}, classes and not measurements, got fractions")
+        y = y.astype(np.int64)
+    elif y.dtype.kind not in "iub":
+        y = y.astype(str)
+    values, labels = np.unique(y, return_inverse=True)
+    if len(values) < 2:
+        raise ValueError(f"y: expected at least two classes, got {len(values)}")
+    if len(values) > 2 and len(values) == num_rows:
+        raise ValueError(f"y: expected classes that repeat, got {num_rows} different labels")
+    return [str(value) for value in values], labels
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,146 @@
+"""Toy data with C classes in one or two dimensions, each drawn from a seed.
+
+All generators take the same arguments: ``num_data`` rows, ``num_classes``, ``noise`` (0 makes the
+classes separable) and ``seed``. The inputs lie within a few units of the origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from etgp_viz.datasets.record import Card, Dataset
+from etgp_viz.validation import check_choice, check_count, check_nonnegative
+
+__all__ = ["TOYS", "blobs", "moons", "region", "spirals", "waves"]
+
+
+def waves(num_data: int = 300, num_classes: int = 3, noise: float = 0.1, seed: int = 0) -> Dataset:
+    """One input x in [−3, 3]; the class is the band in which sin(2x) + noise·ε lies.
+
+    The C bands are about equally likely: −cos(πk/C) are the quantiles of a sine's height.
+    """
+    rng = _start(num_data, num_classes, noise, seed)
+    X = rng.uniform(-3.0, 3.0, (num_data, 1))
+    height = np.sin(2.0 * X[:, 0]) + noise * rng.normal(size=num_data)
+    return _toy("waves", X, _band(height, num_classes), num_classes, "bands of a noisy sine wave")
+
+
+def spirals(
+    num_data: int = 500, num_classes: int = 3, noise: float = 0.1, seed: int = 0
+) -> Dataset:
+    """Two inputs; C arms that wind once around the origin, from radius 0.2 to 2.
+
+    ``noise`` is the standard deviation of the distance from the arm.
+    """
+    rng = _start(num_data, num_classes, noise, seed)
+    labels = _balanced(rng, num_data, num_classes)
+    along = rng.uniform(size=num_data)
+    angle = 2.0 * np.pi * (along + labels / num_classes)
+    X = (0.2 + 1.8 * along)[:, None] * _circle(angle) + noise * rng.normal(size=(num_data, 2))
+    return _toy("spirals", X, labels, num_classes, "arms of a spiral")
+
+
+def moons(num_data: int = 500, num_classes: int = 4, noise: float = 0.1, seed: int = 0) -> Dataset:
+    """Two inputs; C half circles of radius 1 in a row, open downwards and upwards by turns.
+
+    Each reaches into its neighbours. ``noise`` is the standard deviation around the half circle.
+    """
+    rng = _start(num_data, num_classes, noise, seed)
+    labels = _balanced(rng, num_data, num_classes)
+    side = np.where(labels % 2 == 0, 1.0, -1.0)
+    points = _circle(np.pi * rng.uniform(size=num_data))
+    X = np.column_stack([points[:, 0] + labels, side * (points[:, 1] - 0.25)])
+    X += noise * rng.normal(size=X.shape) - [(num_classes - 1) / 2, 0.0]
+    return _toy("moons", X, labels, num_classes, "interlocking half circles")
+
+
+def blobs(
+    num_data: int = 500,
+    num_classes: int = 4,
+    noise: float = 0.8,
+    seed: int = 0,
+    num_inputs: int = 2,
+) -> Dataset:
+    """One or two inputs; C Gaussian clouds with standard deviation ``noise``.
+
+    Their centres are spread evenly over [−2.5, 2.5] (one input) or on a circle of radius 2 (two).
+    """
+    rng = _start(num_data, num_classes, noise, seed, num_inputs)
+    labels = _balanced(rng, num_data, num_classes)
+    centres = np.linspace(-2.5, 2.5, num_classes)[:, None]
+    if num_inputs == 2:
+        centres = 2.0 * _circle(2.0 * np.pi * np.arange(num_classes) / num_classes)
+    X = centres[labels] + noise * rng.normal(size=(num_data, num_inputs))
+    return _toy("blobs", X, labels, num_classes, "overlapping Gaussian clouds")
+
+
+def region(
+    num_data: int = 500,
+    num_classes: int = 4,
+    noise: float = 0.1,
+    seed: int = 0,
+    num_inputs: int = 2,
+) -> Dataset:
+    """One or two inputs; the last class exists only in one region, the others everywhere else.
+
+    With one input, x in [−3, 3], the last class owns 1 < x < 2, and the others are bands of
+    sin(2x) as in `waves`. With two inputs, [−2, 2]², it owns a disc of radius 0.8 around (1, 1),
+    and the others are equal sectors around the origin. A row's label is read at a point that lies
+    ``noise``·ε beside its inputs, which blurs every border. C is at least 3.
+    """
+    check_count(num_classes, "num_classes", minimum=3)
+    rng = _start(num_data, num_classes, noise, seed, num_inputs)
+    half = 3.0 if num_inputs == 1 else 2.0
+    X = rng.uniform(-half, half, (num_data, num_inputs))
+    at = X + noise * rng.normal(size=X.shape)
+    others = num_classes - 1
+    if num_inputs == 1:
+        labels = _band(np.sin(2.0 * at[:, 0]), others)
+        inside = np.abs(at[:, 0] - 1.5) < 0.5
+    else:
+        turn = np.arctan2(at[:, 1], at[:, 0]) / (2.0 * np.pi) % 1.0
+        labels = np.minimum((turn * others).astype(int), others - 1)
+        inside = np.sum((at - 1.0) ** 2, axis=1) < 0.8**2
+    labels = np.where(inside, others, labels)
+    return _toy("region", X, labels, num_classes, "a class that exists in one region only")
+
+
+TOYS: dict[str, Callable[..., Dataset]] = {
+    "waves": waves,
+    "spirals": spirals,
+    "moons": moons,
+    "blobs": blobs,
+    "region": region,
+}
+
+
+def _start(
+    num_data: int, num_classes: int, noise: float, seed: int, num_inputs: int = 1
+) -> np.random.Generator:
+    """Check the arguments that all toys share, and begin a stream of random numbers."""
+    check_count(num_classes, "num_classes", minimum=2)
+    check_count(num_data, "num_data", minimum=num_classes, because="a row for each class")
+    check_nonnegative(noise, "noise")
+    check_choice(num_inputs, "num_inputs", (1, 2))
+    return np.random.default_rng(check_count(seed, "seed", minimum=0))
+
+
+def _balanced(rng: np.random.Generator, num_data: int, num_classes: int) -> np.ndarray:
+    """Labels in random order, as equally many of each class as can be."""
+    return rng.permutation(np.arange(num_data) % num_classes)
+
+
+def _band(height: np.ndarray, num_bands: int) -> np.ndarray:
+    return np.digitize(height, -np.cos(np.pi * np.arange(1, num_bands) / num_bands))
+
+
+def _circle(angle: np.ndarray) -> np.ndarray:
+    return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def _toy(name: str, X: np.ndarray, labels: np.ndarray, num_classes: int, title: str) -> Dataset:
+    card = Card(f"Toy data: {title}", source="drawn by etgp_viz.datasets.toys", licence="none")
+    names = [f"class {c}" for c in range(num_classes)]
+    return Dataset(name, X, labels[:, None], names, card=card)

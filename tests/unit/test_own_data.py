@@ -1,0 +1,165 @@
+"""Data of your own: arrays, data frames and CSV files, and what is said when they do not fit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from etgp_viz import datasets
+from etgp_viz.datasets import from_arrays, from_csv, from_dataframe
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(5.0, 3.0, size=(40, 3))
+Y = np.repeat(["low", "high", "middle", "none"], 10)
+
+
+def frame(**columns):
+    return pd.DataFrame({"u": X[:, 0], "v": X[:, 1], "kind": Y} | columns)
+
+
+@pytest.mark.parametrize(
+    ("y", "class_names"),
+    [
+        (Y, ("high", "low", "middle", "none")),
+        (Y[:, None], ("high", "low", "middle", "none")),
+        (list(Y), ("high", "low", "middle", "none")),
+        (pd.Series(Y, dtype="category"), ("high", "low", "middle", "none")),
+        (np.repeat([7, -1, 30, 4], 10), ("-1", "4", "7", "30")),
+        (np.repeat([7.0, -1.0, 30.0, 4.0], 10), ("-1", "4", "7", "30")),
+        (np.repeat([True, False], 20), ("False", "True")),
+    ],
+)
+def test_labels_of_any_kind(y, class_names):
+    data = from_arrays(X, y, test=0.5)
+    assert data.class_names == class_names
+    flat = np.asarray(y).ravel()
+    shown = [str(int(v)) if isinstance(v, float) else str(v) for v in flat.tolist()]
+    assert [data.class_names[c] for c in data.Y[:, 0]] == shown
+
+
+def test_arrays_are_split_and_scaled():
+    data = from_arrays(X, Y, test=0.25, validation=0.2, feature_names=["u", "v", "w"], name="mine")
+    assert repr(data) == "Dataset('mine', D=3, C=4, train=24, validation=6, test=10)"
+    np.testing.assert_allclose(data.train[0].mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_array_equal(from_arrays(X, Y, standardise=False).X, X)
+    whole = from_arrays(X.round().astype(int), Y, test=0.0)
+    assert whole.test is None
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "says"),
+    [
+        (X[:, 0], Y, "X: expected a [N, D] array of float64 numbers, got shape [40]"),
+        (np.where(X > 9, np.inf, X), Y, "X: expected a [N, D] array of float64 numbers, got inf"),
+        (Y[:, None], Y, "X: expected an [N, D] array of numbers, got dtype <U6; from_dataframe"),
+        (X, Y[:-1], "y: expected one label for each of 40 rows, got shape [39]"),
+        (X, X, "y: expected one label for each of 40 rows, got shape [40, 3]"),
+        (X, X[:, 0], "y: expected one label for each of 40 rows, classes and not measurements"),
+        (X, np.zeros(40), "y: expected at least two classes, got 1"),
+        (X, np.arange(40), "y: expected classes that repeat, got 40 different labels"),
+    ],
+)
+def test_bad_arrays(x, y, says):
+    with pytest.raises(ValueError, match="expected") as caught:
+        from_arrays(x, y)
+    assert str(caught.value).startswith(says)
+
+
+def test_columns_of_a_frame():
+    colours = np.tile(["red", "blue"], 20)
+    whole = np.arange(40) % 7
+    table = frame(colour=colours, n=whole, flag=whole > 3, group=pd.Categorical(whole % 3))
+    data = from_dataframe(table, target="kind")
+    groups = tuple(f"group = {g}" for g in range(3))
+    names = ("u", "v", "colour = blue", "colour = red", "n", "flag", *groups)
+    assert data.feature_names == names
+    np.testing.assert_array_equal(data.X[:, 2], colours == "blue")
+    np.testing.assert_array_equal(data.X[:, 5], whole > 3)
+    np.testing.assert_array_equal(data.X[:, 6:], np.eye(3)[whole % 3])
+    train = data.rows["train"]
+    np.testing.assert_allclose(
+        data.X[:, 4], (whole - whole[train].mean()) / whole[train].std(), atol=1e-12
+    )
+    assert from_dataframe(table, "kind", drop=["colour", 0]).feature_names[:2] == ("v", "n")
+    by_position = from_dataframe(table, target=2)
+    np.testing.assert_array_equal(by_position.X, data.X)
+    raw = from_dataframe(table, "kind", standardise=False)
+    np.testing.assert_array_equal(raw.X[:, :2], X[:, :2])
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "says"),
+    [
+        (X, {}, "frame: expected a pandas data frame, got ndarray"),
+        (frame().iloc[:0], {}, "frame: expected rows, got none"),
+        (frame(), {"target": "sort"}, "target: expected a column ('u', 'v', 'kind'), got 'sort'"),
+        (frame(), {"target": 7}, "target: expected a column ('u', 'v', 'kind'), got 7"),
+        (frame(), {"target": "kind", "drop": ["w"]}, "drop: expected a column"),
+        (frame(), {"target": "kind", "drop": ["kind"]}, "drop: expected columns other than the"),
+        (frame()[["kind"]], {}, "frame: expected a column besides the target, got none"),
+        (
+            frame(a=[None, *X[1:, 0]], b=[*[None] * 2, *Y[2:]], kind=[*Y[:-1], None]),
+            {"target": "kind"},
+            "frame: expected no missing values, got some in the columns 'kind' (1), 'a'",
+        ),
+        (frame(a=[np.inf, *X[1:, 0]]), {"target": "kind"}, "frame: expected finite numbers in"),
+        (frame(a=pd.date_range("2020", periods=40)), {"target": "kind"}, "frame: expected numbers"),
+        (
+            frame(id=[f"row {i}" for i in range(40)]),
+            {"target": "kind"},
+            "frame: the column 'id' has 40 different words in 40 rows; leave it out with drop=['",
+        ),
+        (pd.concat([frame(), frame()], axis=1), {}, "frame: expected different names of columns"),
+    ],
+)
+def test_bad_frames(table, options, says):
+    with pytest.raises(ValueError, match=": ") as caught:
+        from_dataframe(table, **options)
+    assert str(caught.value).startswith(says)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_csv_file_is_the_frame(tmp_path, separator):
+    path = tmp_path / "mine.csv"
+    table = frame(colour=np.tile(["red", "blue"], 20))
+    table.to_csv(path, sep=separator, index=False)
+    data, expected = from_csv(path, target="kind"), from_dataframe(table, target="kind")
+    np.testing.assert_allclose(data.X, expected.X)
+    np.testing.assert_array_equal(data.Y, expected.Y)
+    assert data.name == "mine"
+    assert data.feature_names == expected.feature_names
+
+
+def test_a_csv_file_without_a_header(tmp_path):
+    path = tmp_path / "mine.csv"
+    np.savetxt(path, np.column_stack([X, np.arange(40) % 4]), delimiter=",")
+    data = from_csv(str(path), header=False)
+    assert (data.X.shape, data.num_classes) == ((40, 3), 4)
+    with pytest.raises(ValueError, match=r"mine\.csv: the first line holds numbers.*header=False"):
+        from_csv(path)
+    pd.DataFrame(np.column_stack([X, np.arange(40) % 4])).to_csv(path, index=False)
+    assert from_csv(path).X.shape == (40, 3)  # a header of 0, 1, 2, 3 is one
+
+
+def test_bad_csv_files(tmp_path):
+    with pytest.raises(ValueError, match=r"path: expected a CSV file, got .*which is not there"):
+        from_csv(tmp_path / "none.csv")
+    for content in (b"", b"\xff\xfe\x00", b"a,b\n1,2\n1,2,3\n"):
+        path = tmp_path / "bad.csv"
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"path: expected a CSV file, got bad\.csv: "):
+            from_csv(path)
+
+
+def test_the_names_are_listed():
+    listed = [
+        "vowel",
+        "absenteeism",
+        "avila",
+        "devangari",
+        "characterfont",
+        "leaves100",
+        "digits",
+        "wine",
+        "iris",
+    ]
+    assert list(datasets.names()[:9]) == listed
