@@ -17,7 +17,7 @@ from etgp_viz.warping import Z95
 
 __all__ = [
     *("Beliefs", "Classes", "Latent", "NodeErrors", "Warped", "Window"),
-    *("look", "node_errors", "processes_at", "window"),
+    *("look", "node_errors", "processes_at", "undecided", "window"),
 ]
 
 LINE_POINTS = 100
@@ -195,41 +195,56 @@ def look(
     samples : dropout draws of the Bayesian average, one set for each input
     seed : of these draws
     """
-    X, labels = data[0], data[1][:, 0]
     grid, line = where.inputs, where.x[:, None]
     flat = where.y is not None
     if flat:
         line = np.column_stack([where.x, np.full(len(where.x), cut)])
-    rows = np.concatenate([grid, X])
+    rows = np.concatenate([grid, data[0]])
     mean, deviation, params = _moments(model, np.concatenate([rows, line]))
     N, G = len(rows), len(grid)
 
     nodes, weights = gauss_hermite(model.num_quadrature)
-    F = _warp(model, mean[:N], deviation[:N], params[:N], nodes)
-    point = np.einsum("nqc,q->nc", softmax(F, axis=-1), weights)
+
+    def probabilities(params: np.ndarray) -> np.ndarray:  # [N, C, P] → [N, C]
+        F = _warp(model, mean[:N], deviation[:N], params, nodes)
+        return np.einsum("nqc,q->nc", softmax(F, axis=-1), weights)
+
+    point = bayes = probabilities(params[:N])
     # While the output layer has weights zero, every draw of the network gives the same flows.
-    undecided = not np.any(model.network.output.weights.numpy())
-    bayes = point if undecided else model.predict_y(rows, samples, seed)[0].numpy()
+    if np.any(model.network.output.weights.numpy()):
+        draws = model.network(rows, samples, seed).numpy()
+        bayes = np.mean([probabilities(draw) for draw in draws], axis=0)
 
     quantiles = _warp(model, mean[N:], deviation[N:], params[N:], np.array([-Z95, 0.0, Z95]))
     lower, median, upper = np.moveaxis(quantiles, 1, 0)
     # G is monotone, so it takes quantiles to quantiles; a decreasing one swaps them.
     band = np.stack([np.minimum(lower, upper), np.maximum(lower, upper)])
     place = cut if flat else None
-
-    def classes(p: np.ndarray, draws: int) -> Classes:
-        over = p[:G].T.reshape(-1, *where.shape)
-        accuracy = float(np.mean(np.argmax(p[G:], axis=1) == labels))
-        return Classes(where, over, X, labels, draws, accuracy)
-
     Z = model.inducing_variable.Z.numpy()
     shaped = (values[:G].reshape(where.shape) for values in (mean, deviation))
     return Beliefs(
         latent=Latent(where, *shaped, Z, place),
-        point=classes(point, 0),
-        bayes=classes(bayes, samples),
+        point=_classes(where, data, point, 0),
+        bayes=_classes(where, data, bayes, samples),
         warped=Warped(where.x, median.T, np.moveaxis(band, -1, 1), place),
     )
+
+
+def undecided(
+    where: Window, data: tuple[np.ndarray, np.ndarray], num_classes: int, samples: int = 0
+) -> Classes:
+    """What any new model believes: all flows are the same, so all classes are equally likely."""
+    rows = int(np.prod(where.shape)) + len(data[0])
+    return _classes(where, data, np.full((rows, num_classes), 1.0 / num_classes), samples)
+
+
+def _classes(
+    where: Window, data: tuple[np.ndarray, np.ndarray], p: np.ndarray, samples: int
+) -> Classes:
+    """From probabilities [G + N, C] at the points of the window and, after them, at the data."""
+    G, labels = int(np.prod(where.shape)), data[1][:, 0]
+    accuracy = float(np.mean(np.argmax(p[G:], axis=1) == labels))
+    return Classes(where, p[:G].T.reshape(-1, *where.shape), data[0], labels, samples, accuracy)
 
 
 @check_shapes("X: [N, D]", "z: [broadcast N, K]", "return: [N, K, C]")

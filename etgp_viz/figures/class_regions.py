@@ -9,7 +9,8 @@ from etgp_viz import style
 from etgp_viz.figures import frames
 from etgp_viz.posterior import Classes, Window
 
-MAX_CLASSES = len(style.PALETTE)
+COLOURS = style.PALETTE  # of up to eight classes
+MAX_CLASSES = len(COLOURS)
 # A class has a marker of its own, in pictures and (much like it) in words.
 MARKERS = (
     *("circle", "square", "diamond", "triangle-up"),
@@ -36,8 +37,9 @@ def make(record: Classes) -> go.Figure:
     ]  # fmt: skip
     for c in range(MAX_CLASSES):
         hover = f"class {c + 1}<br>x = %{{x:.2f}}, probability %{{y:.2f}}<extra></extra>"
-        look = {"legendgroup": str(c), "stackgroup": "p", "hovertemplate": hover}
-        traces.append(frames.line([], [], f"probability of class {c + 1}", "", width=0.8, **look))
+        look = {"legendgroup": str(c), "stackgroup": "p", "hovertemplate": hover, "width": 0.8}
+        look["fillcolor"] = frames.translucent(COLOURS[c], 0.55)
+        traces.append(frames.line([], [], f"probability of class {c + 1}", COLOURS[c], **look))
     for c in range(MAX_CLASSES):
         traces.append(
             go.Scatter(
@@ -46,7 +48,8 @@ def make(record: Classes) -> go.Figure:
                 name=f"data of class {c + 1}",
                 legendgroup=str(c),
                 mode="markers",
-                marker={"symbol": MARKERS[c], "size": 6, "line": {"color": "#ffffff"}},
+                marker={"symbol": MARKERS[c], "size": 6, "color": COLOURS[c]}
+                | {"line": {"color": "#ffffff", "width": 1}},
                 hovertemplate=f"class {c + 1}<extra></extra>",
             )
         )
@@ -79,17 +82,12 @@ def update(fig: go.Figure, record: Classes, refit: bool = False) -> None:
             entropy.update(x=where.x, y=where.y, z=np.round(record.uncertainty, 3))
         for c, area in enumerate(areas):
             area.visible = not flat and c < C
-            if area.visible or (not flat and c < C):
+            if not flat and c < C:
                 area.update(x=where.x, y=record.probabilities[c])
-                area.line.color = style.colour(c, C)
-                area.fillcolor = frames.translucent(style.colour(c, C), 0.55)
         for c, trace in enumerate(points):
             own = record.X[record.labels == c]
             height = own[:, 1] if flat else np.full(len(own), 1.0 + ROW * (c + 1))
             trace.update(x=own[:, 0], y=height, visible=c < C)
-            if c < C:
-                edge = 1.0 if flat else 0.0
-                trace.marker.update(color=style.colour(c, C), line={"width": edge})
         frame(fig, where)
         if not flat:
             probability_axis(fig.layout.yaxis, C)
@@ -125,7 +123,7 @@ def colour_scale(C: int) -> list[tuple[float, str]]:
     scale = []
     for c in range(C):
         for share, opacity in ((c, FAINT), (c + 1, FULL)):
-            scale.append((share / C, frames.translucent(style.colour(c, C), opacity)))
+            scale.append((share / C, frames.translucent(COLOURS[c], opacity)))
     return scale
 
 
@@ -135,9 +133,7 @@ def words(record: Classes) -> str:
     kind = "point estimate (PE), dropout off"
     if draws:
         kind = f"Bayesian average (BA) of {draws} dropout draw{'s' if draws > 1 else ''}"
-    classes = " ".join(
-        frames.coloured(f"{GLYPHS[c]} {c + 1}", style.colour(c, C)) for c in range(C)
-    )
+    classes = " ".join(frames.coloured(f"{GLYPHS[c]} {c + 1}", COLOURS[c]) for c in range(C))
     if record.window.y is None:
         return f"<b>{kind}</b><br>class probabilities; above, the data"
     return f"<b>{kind}</b><br>class {classes}; pale = unsure"

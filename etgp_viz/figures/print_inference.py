@@ -68,7 +68,9 @@ def _draw_latent(axes: Axes, record: Latent) -> None:
     look = {"color": style.NEUTRAL, "alpha": 0.25, "linewidth": 0}
     axes.fill_between(where.x, record.mean - reach, record.mean + reach, **look)
     axes.plot(where.x, record.mean, color=style.NEUTRAL, lw=3)
-    axes.plot(Z[:, 0], np.full(len(Z), 0.03), "|", color="black", transform=axes.get_xaxis_transform())
+    axes.plot(
+        Z[:, 0], np.full(len(Z), 0.03), "|", color="black", transform=axes.get_xaxis_transform()
+    )
     axes.set(xlabel="input x", ylabel="f₀(x)", title="q(f₀), mean ± 2 sd; inducing points")
     axes.margins(x=0)
 
@@ -104,7 +106,9 @@ def _draw_nodes(axes: Axes, record: NodeErrors) -> None:
     axes.loglog(record.draws, np.maximum(record.standard_error, floor), "--", color=orange,
                 label="its standard error")  # fmt: skip
     axes.axvline(record.used, color=style.NEUTRAL, linestyle=":")
-    axes.set(xlabel="nodes or draws for each row", ylabel="absolute error", title="error of E[log p]")
+    axes.set(
+        xlabel="nodes or draws for each row", ylabel="absolute error", title="error of E[log p]"
+    )
     axes.legend(frameon=False, fontsize="small")
 
 

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 
 from etgp_viz import style
 from etgp_viz.figures import frames
-from etgp_viz.figures.class_regions import MAX_CLASSES
+from etgp_viz.figures.class_regions import COLOURS, MAX_CLASSES
 from etgp_viz.posterior import Warped
 
 
@@ -16,9 +16,9 @@ def make(record: Warped) -> go.Figure:
     for c in range(MAX_CLASSES):
         name, group = f"{style.process(c)}(x)", {"legendgroup": str(c)}
         limits = np.zeros((2, 2))
-        bands.append(frames.band(nothing, limits, f"{name}, central 95 %", "#000000", **group))
-        lines.append(frames.line(nothing, nothing, name, "", dash=style.dash(c), **group))
-    labels = [frames.label(style.process(c), style.PALETTE[c]) for c in range(MAX_CLASSES)]
+        bands.append(frames.band(nothing, limits, f"{name}, central 95 %", COLOURS[c], **group))
+        lines.append(frames.line(nothing, nothing, name, COLOURS[c], dash=style.dash(c), **group))
+    labels = [frames.label(style.process(c), COLOURS[c]) for c in range(MAX_CLASSES)]
     fig = go.Figure(
         [*bands, *lines],
         {
@@ -48,17 +48,14 @@ def update(fig: go.Figure, record: Warped, refit: bool = False) -> None:
             label, shown = fig.layout.annotations[c], c < C
             band.visible = line.visible = label.visible = shown
             if shown:
-                colour = style.colour(c, C)
                 band.update(x=outline, y=frames.outline(record.band[:, c]))
-                band.fillcolor = frames.translucent(colour)
                 line.update(x=x, y=record.median[c])
-                line.line.color = colour
-                label.update(x=x[-1], y=heights[c], font={"color": colour})
+                label.update(x=x[-1], y=heights[c])
         at = "" if record.cut is None else f" at x₂ = {record.cut:.2f}"
         fig.layout.xaxis.update(
             title={"text": "input x" if record.cut is None else "input x₁, along the cut"},
             range=(float(x[0]), float(x[-1])),
         )
-        fig.layout.annotations[-1].text = (
-            f"<b>warped processes fᶜ = Gᶜ(f₀){at}</b><br>median and central 95 %, dropout off"
-        )
+        fig.layout.annotations[
+            -1
+        ].text = f"<b>warped processes fᶜ = Gᶜ(f₀){at}</b><br>median and central 95 %, dropout off"

@@ -17,7 +17,7 @@ from etgp_viz.explorers import fields
 ROOT = Path(__file__).parents[2]
 
 # Every explorer, with arguments that keep it small.
-KINDS = {"FlowExplorer": {}}
+KINDS = {"FlowExplorer": {}, "InferenceExplorer": {}}
 NAMES = list(KINDS)
 
 

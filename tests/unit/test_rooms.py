@@ -24,6 +24,7 @@ ROOMS = (
     ({"training", "history", "optimisation", "checkpoints"}, PLOTS | WIDGETS),
     ({"estimator", "saved"}, PLOTS | WIDGETS),
     ({"prior", "covariance", "warping", "timing", "experiments"}, PLOTS | WIDGETS),
+    ({"posterior", "live_training"}, PLOTS | WIDGETS),
     ({"style", "figures"}, TENSORFLOW | WIDGETS | {"etgp_viz.backend"}),
     ({"explorers"}, set()),
     ({"course"}, set()),
