@@ -2,12 +2,16 @@
 globalThis.etgpPlotly ??= Promise.withResolvers();
 
 export default () => {
-  let widget = null;
+  let ready = null;
   return {
-    async initialize(context) {
-      widget = (await globalThis.etgpPlotly.promise).default();
-      widget.initialize(context);
+    // Not awaited: anywidget gives up on a figure that takes two seconds, and a slow machine does.
+    initialize(context) {
+      ready = globalThis.etgpPlotly.promise.then((library) => {
+        const widget = library.default();
+        widget.initialize(context);
+        return widget;
+      });
     },
-    render: (context) => widget.render(context),
+    render: async (context) => (await ready).render(context),
   };
 };
