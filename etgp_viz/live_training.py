@@ -78,7 +78,8 @@ class LiveTraining:
         self._batches = Batches(len(X), batch_size, seed)
         self._rows = self._endless()
         self._measured: list[tuple[float, float, float]] = []
-        self._best_elbo, self._best = -np.inf, None
+        self._best_elbo: float = -np.inf
+        self._best: list[Any] | None = None
         self.history: list[tuple[int, float]] = []
 
     @property
@@ -116,7 +117,7 @@ class LiveTraining:
 
     @cached_property
     def _penalties(self) -> Any:
-        """Compiled: KL[q(u₀) ‖ p(u₀)] and KL_W. (Not on the model: it would own a graph.)"""
+        """KL[q(u₀) ‖ p(u₀)] and KL_W, compiled."""
         model = self.model
 
         @tf.function(autograph=False)
@@ -139,6 +140,7 @@ class LiveTraining:
         else:
             self.history.append((1, self.learning_rate))
         if self.steps % self._batches.per_epoch == 0:
-            elbo = np.mean([elbo for elbo, _, _ in self._measured[-self._batches.per_epoch :]])
+            epoch = self._measured[-self._batches.per_epoch :]
+            elbo = sum(elbo for elbo, _, _ in epoch) / len(epoch)
             if elbo > self._best_elbo:
                 self._best_elbo, self._best = elbo, self._optimiser.last_good

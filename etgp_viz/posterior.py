@@ -221,9 +221,9 @@ def look(
     band = np.stack([np.minimum(lower, upper), np.maximum(lower, upper)])
     place = cut if flat else None
     Z = model.inducing_variable.Z.numpy()
-    shaped = (values[:G].reshape(where.shape) for values in (mean, deviation))
+    mean, deviation = mean[:G].reshape(where.shape), deviation[:G].reshape(where.shape)
     return Beliefs(
-        latent=Latent(where, *shaped, Z, place),
+        latent=Latent(where, mean, deviation, Z, place),
         point=_classes(where, data, point, 0),
         bayes=_classes(where, data, bayes, samples),
         warped=Warped(where.x, median.T, np.moveaxis(band, -1, 1), place),

@@ -62,7 +62,7 @@ class Worker:
         self._stop.set()
 
     def join(self, seconds: float | None = None) -> None:
-        """Wait until the thread has ended. (What it posted may still be on its way.)"""
+        """Wait until the thread has ended; what it posted may still be on its way."""
         self._thread.join(seconds)
 
     def _run(self) -> None:

@@ -4,7 +4,7 @@ import dataclasses
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,13 +25,13 @@ from etgp_viz.figures import (
 from etgp_viz.optimisation import TrainingError
 
 DATA = {
-    "waves": "waves: bands of a sine (1-d)",
-    "blobs 1-d": "overlapping blobs (1-d)",
-    "region 1-d": "a class in one region (1-d)",
+    "waves": "waves (1-d)",
+    "blobs 1-d": "blobs (1-d)",
+    "region 1-d": "one region (1-d)",
     "spirals": "spirals (2-d)",
-    "moons": "a row of moons (2-d)",
-    "blobs": "overlapping blobs (2-d)",
-    "region": "a class in one region (2-d)",
+    "moons": "moons (2-d)",
+    "blobs": "blobs (2-d)",
+    "region": "one region (2-d)",
 }
 FLOWS = {"linear": "LINEAR", "sal": "SAL", "tanh": "TANH"}
 BATCHES = {0: "all rows", 16: "16 rows", 32: "32 rows", 60: "60 rows"}
@@ -91,7 +91,7 @@ class InferenceExplorer(Explorer):
     """
 
     State = InferenceState
-    pictures = {
+    pictures: ClassVar = {
         "point": class_regions,
         "bayes": class_regions,
         "latent": latent_posterior,
@@ -99,7 +99,7 @@ class InferenceExplorer(Explorer):
         "elbo": elbo,
         "nodes": node_errors,
     }
-    presets = {
+    presets: ClassVar = {
         "Waves along a line": Preset(
             "Three classes by turns along x. Press play: one latent f₀ learns the waves, and each "
             "flow bends it up where its class is at home.",
@@ -157,9 +157,9 @@ class InferenceExplorer(Explorer):
     def actions(self) -> Iterable[tuple[str, str, Any]]:
         return [
             ("▶ play", "Train on, in the background", self.play),
-            ("⏸ pause", "Hold the training here; play goes on", self.pause),
-            ("⏭ step", "One step, then hold", self.step),
-            ("⏹ stop", "End the training and keep its best parameters, as fit does", self.stop),
+            ("❚❚ pause", "Hold the training here; play goes on", self.pause),
+            ("▶❚ step", "One step, then hold", self.step),
+            ("■ stop", "End the training and keep its best parameters, as fit does", self.stop),
             ("↺ start over", "Back to the model before training", self.start_over),
         ]
 

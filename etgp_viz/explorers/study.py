@@ -73,12 +73,14 @@ class Study:
 
     def look(self, view: View) -> Seen:
         """Everything as it is now, but for the comparison of quadrature with Monte Carlo."""
-        training, options = self.training, {"cut": view.cut, "samples": view.samples}
+        training = self.training
         with unchecked():
-            beliefs = posterior.look(training.model, self.window, self.data, **options)
+            beliefs = posterior.look(
+                training.model, self.window, self.data, cut=view.cut, samples=view.samples
+            )
         if not training.steps:
-            blank = {"point": self.blank(0), "bayes": self.blank(view.samples)}
-            beliefs = dataclasses.replace(beliefs, **blank)
+            point, bayes = self.blank(0), self.blank(view.samples)
+            beliefs = dataclasses.replace(beliefs, point=point, bayes=bayes)
         history = tuple(training.history)
         return Seen(view, beliefs, training.curve(), self._errors, history, training.steps)
 

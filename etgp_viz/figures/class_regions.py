@@ -11,6 +11,7 @@ from etgp_viz.posterior import Classes, Window
 
 COLOURS = style.PALETTE  # of up to eight classes
 MAX_CLASSES = len(COLOURS)
+NONE = np.empty(0)
 # A class has a marker of its own, in pictures and (much like it) in words.
 MARKERS = (
     *("circle", "square", "diamond", "triangle-up"),
@@ -39,12 +40,12 @@ def make(record: Classes) -> go.Figure:
         hover = f"class {c + 1}<br>x = %{{x:.2f}}, probability %{{y:.2f}}<extra></extra>"
         look = {"legendgroup": str(c), "stackgroup": "p", "hovertemplate": hover, "width": 0.8}
         look["fillcolor"] = frames.translucent(COLOURS[c], 0.55)
-        traces.append(frames.line([], [], f"probability of class {c + 1}", COLOURS[c], **look))
+        traces.append(frames.line(NONE, NONE, f"probability of class {c + 1}", COLOURS[c], **look))
     for c in range(MAX_CLASSES):
         traces.append(
             go.Scatter(
-                x=[],
-                y=[],
+                x=NONE,
+                y=NONE,
                 name=f"data of class {c + 1}",
                 legendgroup=str(c),
                 mode="markers",

@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 
 from etgp_viz import style
 from etgp_viz.figures import frames
+from etgp_viz.figures.class_regions import NONE
 from etgp_viz.live_training import Curve
 
 # Grey, so that nobody takes them for classes: told apart by dash, width and label.
@@ -18,7 +19,7 @@ FIRST_STEPS = 50
 
 def make(record: Curve) -> go.Figure:
     """Three lines, a label at the end of each."""
-    traces = [frames.line([], [], name, style.NEUTRAL, **look) for name, _, look in LINES]
+    traces = [frames.line(NONE, NONE, name, style.NEUTRAL, **look) for name, _, look in LINES]
     labels = [frames.label(short, style.NEUTRAL) for _, short, _ in LINES]
     words = "ELBO = E[log p] − KL − weight decay<br>higher is better"
     first, second = words.split("<br>")
@@ -54,7 +55,7 @@ def update(fig: go.Figure, record: Curve, refit: bool = False) -> None:
         if begun:
             fresh = refit or len(record.steps) < 3
             low, high = frames.fit(fig.layout.yaxis, np.append(np.concatenate(curves), 0.0), fresh)
-            heights = frames.spread([c[-1] for c in curves], 0.09 * (high - low))
+            heights = frames.spread(np.array([c[-1] for c in curves]), 0.09 * (high - low))
             for label, height in zip(fig.layout.annotations, heights, strict=False):
                 label.update(x=last, y=height)
         for label in fig.layout.annotations[: len(curves)]:

@@ -1,4 +1,4 @@
-"""q(f₀) and its inducing points: a line with its band over one input, a map of its mean over two."""
+"""q(f₀) and its inducing points: a line with a band over one input, a map of the mean over two."""
 
 import numpy as np
 import plotly.graph_objects as go

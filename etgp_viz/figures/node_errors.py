@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 
 from etgp_viz import style
 from etgp_viz.figures import frames
+from etgp_viz.figures.class_regions import NONE
 from etgp_viz.posterior import NodeErrors
 
 # Nothing is drawn below rounding errors.
@@ -16,18 +17,18 @@ def make(record: NodeErrors) -> go.Figure:
     blue, orange = style.PALETTE[0], style.PALETTE[3]
     hover = "%{x} evaluations a row<br>error %{y:.1e}<extra></extra>"
     look = {"hovertemplate": hover}
-    quadrature = frames.line([], [], "error of quadrature", blue, **look)
+    quadrature = frames.line(NONE, NONE, "error of quadrature", blue, **look)
     quadrature.update(mode="lines+markers", marker={"size": 6})
     traces = [
         quadrature,
-        frames.line([], [], "standard error of Monte Carlo", orange, dash="dash", **look),
-        go.Scatter(x=[], y=[], name="error of Monte Carlo", mode="markers",
+        frames.line(NONE, NONE, "standard error of Monte Carlo", orange, dash="dash", **look),
+        go.Scatter(x=NONE, y=NONE, name="error of Monte Carlo", mode="markers",
                    marker={"color": orange, "symbol": "x", "size": 8}, **look),
     ]  # fmt: skip
     words = (
-        f"error of E[log p]: {frames.coloured('quadrature ●', blue)} against "
-        f"{frames.coloured('Monte Carlo ✖', orange)}</b><br>per row; dashed: standard error, "
-        "dotted: Q of the model<b>"
+        f"error: {frames.coloured('quadrature ●', blue)}, "
+        f"{frames.coloured('Monte Carlo ✖', orange)}</b><br>of E[log p] per row; dashed: its "
+        "standard error<b>"
     )
     fig = go.Figure(
         traces,
@@ -37,7 +38,7 @@ def make(record: NodeErrors) -> go.Figure:
             "margin": {"r": 15, "t": 62},
             "xaxis": {"title": {"text": "nodes Q, or draws S, for each row"}, "type": "log",
                       "dtick": 1, "range": [-0.1, 2.6]},
-            "yaxis": {"title": {"text": "absolute error"}, "type": "log", "exponentformat": "power",
+            "yaxis": {"title": {"text": "absolute error"}, "type": "log", "tickformat": ".0e",
                       "nticks": 6},
             "annotations": [frames.heading(words)],
             "shapes": [frames.mark(record.used)],

@@ -1,11 +1,13 @@
 """What a model has learnt, in matplotlib, for slides and papers."""
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from etgp_viz import style
-from etgp_viz.figures.class_regions import ROW
+from etgp_viz.figures.class_regions import FAINT, FULL, ROW
 from etgp_viz.live_training import Curve
 from etgp_viz.posterior import Classes, Latent, NodeErrors, Warped
 
@@ -31,15 +33,13 @@ def _draw_classes(axes: Axes, record: Classes, title: str) -> None:
     C, where = len(record.probabilities), record.window
     colours = [style.colour(c, C) for c in range(C)]
     flat = where.y is not None
-    if flat:
-        for c in range(C):
-            strength = np.where(record.winner == c, 0.04 + 0.76 * record.strength, 0.0)
-            paint = np.zeros((*where.shape, 4))
-            paint[...] = (*_rgb(colours[c]), 1.0)
-            paint[..., 3] = strength
-            ends = (where.x[0], where.x[-1], where.y[0], where.y[-1])
-            axes.imshow(paint, extent=ends, origin="lower", interpolation="nearest")
-        axes.contour(where.x, where.y, record.uncertainty, [0.5], colors=style.NEUTRAL)
+    if where.y is not None:
+        paint = np.array([(*_rgb(colour), 1.0) for colour in colours])[record.winner]
+        paint[..., 3] = FAINT + (FULL - FAINT) * record.strength
+        ends = (where.x[0], where.x[-1], where.y[0], where.y[-1])
+        axes.imshow(paint, extent=ends, origin="lower", interpolation="nearest")
+        if np.min(record.uncertainty) < 0.5 < np.max(record.uncertainty):
+            axes.contour(where.x, where.y, record.uncertainty, [0.5], colors=style.NEUTRAL)
         axes.set(xlabel="input x₁", ylabel="input x₂", aspect="equal")
     else:
         axes.stackplot(where.x, record.probabilities, colors=colours, alpha=0.55)
@@ -47,8 +47,9 @@ def _draw_classes(axes: Axes, record: Classes, title: str) -> None:
     for c in range(C):
         own = record.X[record.labels == c]
         height = own[:, 1] if flat else np.full(len(own), 1.0 + ROW * (c + 1))
-        look = {"color": colours[c], "marker": MARKERS[c], "s": 10, "label": f"class {c + 1}"}
-        axes.scatter(own[:, 0], height, linewidths=0.3, edgecolors="white", **look)
+        look: dict[str, Any] = {"color": colours[c], "marker": MARKERS[c], "s": 10}
+        look |= {"label": f"class {c + 1}", "linewidths": 0.3, "edgecolors": "white"}
+        axes.scatter(own[:, 0], height, **look)
     axes.set_title(f"{title}, {record.accuracy:.0%} right")
     axes.legend(frameon=False, fontsize="x-small", loc="upper left", bbox_to_anchor=(1, 1))
 
@@ -57,16 +58,16 @@ def _draw_latent(axes: Axes, record: Latent) -> None:
     where, Z = record.window, record.Z
     if where.y is not None:
         top = np.max(np.abs(record.mean)) or 1.0
-        look = {"cmap": style.DIVERGING, "vmin": -top, "vmax": top, "rasterized": True}
-        mesh = axes.pcolormesh(where.x, where.y, record.mean, **look)
+        look: dict[str, Any] = {"cmap": style.DIVERGING, "vmin": -top, "vmax": top}
+        mesh = axes.pcolormesh(where.x, where.y, record.mean, rasterized=True, **look)
         axes.figure.colorbar(mesh, ax=axes, shrink=0.7)
         axes.plot(Z[:, 0], Z[:, 1], "+", color="#222222")
         axes.set(xlabel="input x₁", ylabel="input x₂", aspect="equal")
         axes.set_title("mean of q(f₀), inducing points")
         return
     reach = 2.0 * record.deviation
-    look = {"color": style.NEUTRAL, "alpha": 0.25, "linewidth": 0}
-    axes.fill_between(where.x, record.mean - reach, record.mean + reach, **look)
+    shade: dict[str, Any] = {"color": style.NEUTRAL, "alpha": 0.25, "linewidth": 0}
+    axes.fill_between(where.x, record.mean - reach, record.mean + reach, **shade)
     axes.plot(where.x, record.mean, color=style.NEUTRAL, lw=3)
     axes.plot(
         Z[:, 0], np.full(len(Z), 0.03), "|", color="black", transform=axes.get_xaxis_transform()
