@@ -49,8 +49,12 @@ class Worker:
         except RuntimeError:  # a plain script: nobody else is at work
             self._post = lambda function, *args: function(*args)
         self._thread = threading.Thread(target=self._run, name="etgp-viz worker", daemon=True)
+
+    def start(self) -> "Worker":
+        """Begin; whoever waits for `done` must know this worker by now."""
         _workers.add(self)
         self._thread.start()
+        return self
 
     def stop(self) -> None:
         """End after the piece of work that is going on; the last look and `done` still come."""

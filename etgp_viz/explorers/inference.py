@@ -184,6 +184,7 @@ class InferenceExplorer(Explorer):
         self._keep_best = False
         self._worker = Worker(work, look, self._show, self._finished)
         self._tell(self.state)
+        self._worker.start()
 
     def pause(self) -> None:
         """Hold the training after the step that is going on."""

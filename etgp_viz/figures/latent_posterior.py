@@ -16,7 +16,7 @@ def make(record: Latent) -> go.Figure:
     nothing = np.zeros(2)
     bar = {"thickness": 10, "outlinewidth": 0, "nticks": 5, "xpad": 4}
     traces = [
-        go.Heatmap(z=np.zeros((2, 2)), name="mean of q(f₀)", colorscale=style.DIVERGING,
+        go.Heatmap(z=np.zeros((2, 2)), name="map of the mean of q(f₀)", colorscale=style.DIVERGING,
                    colorbar=bar, hovertemplate="mean of q(f₀)<br>%{z:.2f}<extra></extra>",
                    visible=False),
         frames.band(nothing, np.zeros((2, 2)), "q(f₀), mean ± 2 sd", style.NEUTRAL),

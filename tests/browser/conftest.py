@@ -27,7 +27,7 @@ def lab(tmp_path_factory):
         browser = playwright.chromium.launch_persistent_context(
             home / "browser", executable_path=chromium, args=CHROMIUM_OPTIONS
         )
-        yield Lab(address, browser)
+        yield Lab(address, browser, notebooks)
         browser.close()
 
 

@@ -197,10 +197,10 @@ class Notebook:
 
 
 class Lab:
-    """A running JupyterLab and a browser that looks at it."""
+    """A running JupyterLab on a folder, and a browser that looks at it."""
 
-    def __init__(self, address: str, browser: BrowserContext) -> None:
-        self.address, self.browser = address, browser
+    def __init__(self, address: str, browser: BrowserContext, folder: Path | None = None) -> None:
+        self.address, self.browser, self.folder = address, browser, folder
 
     @contextlib.contextmanager
     def open(self, name: str, width: int = 1300, height: int = 900) -> Iterator[Notebook]:

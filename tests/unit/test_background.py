@@ -42,7 +42,7 @@ class Page:
         self.ends.append(error)
 
     def worker(self):
-        return Worker(self.work, self.look, self.show, self.done)
+        return Worker(self.work, self.look, self.show, self.done).start()
 
 
 async def until(condition):
