@@ -114,7 +114,7 @@ def fit(
         natural_gradients=natural_gradients,
         seed=seed,
     )
-    batches = _Batches(num_rows, batch_size, seed)
+    batches = Batches(num_rows, batch_size, seed)
     settings = {
         "learning_rate": learning_rate,
         "half_life": half_life,
@@ -171,7 +171,7 @@ def fit(
     return history.result(stopped, optimiser.jitter)
 
 
-class _Batches:
+class Batches:
     """Row indices of an epoch's mini-batches, a function of the seed and the epoch alone."""
 
     def __init__(self, num_rows: int, batch_size: int | None, seed: int) -> None:

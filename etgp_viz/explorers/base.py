@@ -7,7 +7,7 @@ becomes numbers, words, code and a print figure. Everything else is here, once.
 import dataclasses
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -92,8 +92,9 @@ class Explorer(ABC):
         }
         self._held = False
         self._page = Page(
-            self._groups(), self.figures, self.full_width, self._bar(), self._on_message
-        )
+            self._groups(), self.figures, self.full_width, self._bar(), self._on_message,
+            [_button(*action) for action in self.actions()],
+        )  # fmt: skip
         self._tell(start)
         for name, control in self.controls.items():
             control.add_class(f"etgp-field-{name}")
@@ -127,6 +128,10 @@ class Explorer(ABC):
 
     def clicked(self, figure: str, panel: str, x: float, y: float) -> None:  # noqa: B027
         """Somebody clicked into a panel, at a place in the units of its axes. Most do nothing."""
+
+    def actions(self) -> Iterable[tuple[str, str, Callable[[], None]]]:
+        """Buttons above the pictures, as words, a tip and what to do; most explorers have none."""
+        return ()
 
     # What a user calls ----------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ class Page:
     full_width : names of the figures that take a row of their own, one x axis under another
     bar : the actions below the pictures
     on_message : what to do with a message of the browser, see frame.js
+    top : a row of buttons above the pictures, if any
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Page:
         full_width: Container[str],
         bar: Iterable[widgets.Widget],
         on_message: Callable[[dict[str, Any]], None],
+        top: Iterable[widgets.Widget] = (),
     ) -> None:
         self._title, self._sentence = widgets.HTML(), widgets.HTML()
         self._note = widgets.VBox(layout={"width": "100%"})
@@ -93,8 +95,9 @@ class Page:
         both = widgets.HBox([left, right], layout={"flex_flow": "row wrap", "width": "100%"})
         actions = widgets.HBox(list(bar), layout={"flex_flow": "row wrap", "width": "100%"})
         actions.add_class("etgp-bar")
+        row = widgets.HBox(list(top), layout={"flex_flow": "row wrap", "width": "100%"})
         self._view = widgets.VBox(
-            [self._title, self._sentence, both, actions, self._note, self.frame]
+            [self._title, self._sentence, row, both, actions, self._note, self.frame]
         )
         self._view.add_class("etgp-viz")
 

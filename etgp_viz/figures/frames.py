@@ -146,7 +146,7 @@ def table(figures: Mapping[str, go.Figure]) -> str:
 
 def _points(trace: Any) -> pd.DataFrame:
     x, y = np.asarray(trace.x), np.asarray(trace.y)
-    if trace.type != "heatmap":
+    if trace.type not in ("heatmap", "contour"):
         return pd.DataFrame({"x": x, "y": y})
     columns, rows = np.meshgrid(x, y)
     z = np.asarray(trace.z, dtype=float)

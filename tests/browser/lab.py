@@ -213,7 +213,7 @@ class Notebook:
 
 
 class Lab:
-    """A running JupyterLab and a browser that looks at it."""
+    """A running JupyterLab on a folder, and a browser that looks at it."""
 
     def __init__(self, address: str, browser: BrowserContext, folder: Path | None = None) -> None:
         self.address, self.browser, self.folder = address, browser, folder

@@ -17,7 +17,13 @@ from etgp_viz.explorers import fields
 ROOT = Path(__file__).parents[2]
 
 # Every explorer, with arguments that keep it small.
-KINDS = {"FlowExplorer": {}, "SharedLatentExplorer": {}, "CovarianceExplorer": {}}
+KINDS = {
+    "FlowExplorer": {},
+    "SharedLatentExplorer": {},
+    "CovarianceExplorer": {},
+    "InferenceExplorer": {},
+    "TimingExplorer": {},
+}
 NAMES = list(KINDS)
 
 

@@ -27,6 +27,7 @@ ROOMS = (
         {"prior", "covariance", "warping", "shared_latent", "agreement", "timing", "experiments"},
         PLOTS | WIDGETS,
     ),
+    ({"posterior", "live_training"}, PLOTS | WIDGETS),
     ({"style", "figures"}, TENSORFLOW | WIDGETS | {"etgp_viz.backend"}),
     ({"explorers"}, set()),
     ({"course"}, set()),

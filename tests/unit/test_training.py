@@ -134,7 +134,7 @@ def test_the_step_is_traced_once_with_a_static_batch_size():
 
 
 def test_each_epoch_shuffles_and_every_row_is_used():
-    batches = training._Batches(23, 5, seed=0)
+    batches = training.Batches(23, 5, seed=0)
     epochs = [np.concatenate(list(batches.of_epoch(e))) for e in range(8)]
     assert all(len(np.unique(rows)) == 20 for rows in epochs)
     assert not np.array_equal(epochs[0], epochs[1])

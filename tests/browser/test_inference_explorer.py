@@ -1,0 +1,125 @@
+"""Training in the background of a real JupyterLab, while the page answers."""
+
+import numpy as np
+import pytest
+
+from benchmarks.latency import notebook_of
+from etgp_viz.datasets import toys
+from tests.browser.lab import Plot, wait_until
+
+CELLS = [
+    "from etgp_viz.explorers import FlowExplorer, InferenceExplorer\nexplorer = InferenceExplorer()\n"
+    "explorer",
+    "FlowExplorer()",
+]
+
+
+@pytest.fixture(scope="module")
+def notebook(lab):
+    (lab.folder / "inference.ipynb").write_text(notebook_of(CELLS))
+    with lab.open("inference.ipynb", 1600, 1700) as notebook:
+        notebook.run_all()
+        yield notebook
+
+
+def plot(notebook, name):
+    element = notebook.page.locator(f".etgp-figure-{name} .js-plotly-plot")
+    element.locator(".main-svg").first.wait_for()
+    return Plot(element)
+
+
+def title(notebook):
+    return notebook.page.locator(".etgp-viz h3").first.inner_text()
+
+
+def press(notebook, words):
+    """By keyboard, as every button can be."""
+    button = notebook.page.locator(".etgp-viz button", has_text=words).first
+    button.focus()
+    button.press("Enter")
+
+
+def steps(notebook):
+    words = title(notebook).replace(",", " ").split()
+    return max([int(word) for word in words if word.isdigit()][1:], default=0)
+
+
+def test_the_data_are_drawn(notebook):
+    toy = toys.waves(200, 3, noise=0.1, seed=0)
+    drawn = plot(notebook, "point")
+    wait_until(lambda: "data of class 2" in drawn.names(), "the data", 15)
+    place = drawn.element.evaluate(
+        "plot => Array.from(plot._fullData.find(t => t.name === 'data of class 2').x)"
+    )
+    np.testing.assert_allclose(place, toy.X[toy.Y[:, 0] == 1, 0])
+    np.testing.assert_allclose(drawn.y("probability of class 1"), 1 / 3)
+
+
+def test_play_trains_while_other_sliders_answer(notebook, screenshots):
+    press(notebook, "play")
+    wait_until(lambda: "compiling" in title(notebook), "the page to say so", 10)
+    # A slider of another explorer, while this one compiles and trains.
+    slider = notebook.slider("scale a").element.first
+    readout = slider.locator(".widget-readout")
+    before, curve = readout.inner_text(), plot(notebook, "paths")
+    warped = curve.y("warped f(x)")
+    slider.locator(".noUi-handle").press("ArrowRight")
+    wait_until(lambda: not np.array_equal(curve.y("warped f(x)"), warped), "the other curve", 15)
+    assert readout.inner_text() != before
+    wait_until(lambda: steps(notebook) > 20, "some steps")
+    first = plot(notebook, "elbo").y("ELBO")
+    wait_until(lambda: steps(notebook) > 200, "more steps")
+    elbo = plot(notebook, "elbo").y("ELBO")
+    assert elbo[-1] > first[0] + 20.0
+    notebook.screenshot(screenshots / "inference-training.png")
+
+
+def test_pause_holds_and_the_classes_have_been_learnt(notebook, screenshots):
+    press(notebook, "pause")
+    wait_until(lambda: "training" not in title(notebook), "the training to hold", 30)
+    held = steps(notebook)
+    toy = toys.waves(200, 3, noise=0.1, seed=0)
+    drawn = plot(notebook, "point")
+    x = drawn.element.evaluate(
+        "plot => Array.from(plot._fullData.find(t => t.name === 'probability of class 1').x)"
+    )
+    p = np.array([drawn.y(f"probability of class {c + 1}") for c in range(3)])
+    np.testing.assert_allclose(p.sum(axis=0), 1.0, atol=1e-9)
+    near = np.argmin(np.abs(np.array(x)[:, None] - toy.X[:, 0]), axis=0)
+    assert np.mean(np.argmax(p[:, near], axis=0) == toy.Y[:, 0]) > 0.85
+    press(notebook, "step")
+    wait_until(lambda: steps(notebook) == held + 1, "one step", 30)
+    notebook.screenshot(screenshots / "inference-1d.png")
+
+
+def test_a_click_adds_a_point_and_begins_anew(notebook):
+    panel = plot(notebook, "point").element.locator(".nsewdrag").first
+    panel.click()
+    wait_until(lambda: "before training" in title(notebook), "the new data", 15)
+    wait_until(
+        lambda: "201 points" in notebook.text(".etgp-viz [role=status] >> nth=0"), "words", 15
+    )
+
+
+def test_a_map_in_the_plane_is_not_stretched(notebook, screenshots):
+    notebook.page.locator(".etgp-field-data select").first.select_option("spirals (2-d)")
+    drawn = plot(notebook, "point")
+    look = "plot => [plot._fullLayout.xaxis, plot._fullLayout.yaxis].map(a => a._length / (a.range[1] - a.range[0]))"
+    wait_until(lambda: np.isclose(*drawn.element.evaluate(look), rtol=0.01), "square units", 15)
+    press(notebook, "play")
+    wait_until(lambda: steps(notebook) > 150, "some steps")
+    notebook.screenshot(screenshots / "inference-2d.png")
+    press(notebook, "stop")
+    wait_until(lambda: "training" not in title(notebook), "the training to stop", 30)
+    z = drawn.element.evaluate("plot => plot._fullData[0].z.map(row => Array.from(row))")
+    assert len(np.unique(np.floor(z))) == 3
+
+
+@pytest.mark.parametrize("width", [1100, 1920])
+def test_it_fits_the_window(notebook, screenshots, width):
+    notebook.resize(width, 1700)
+    page = notebook.page.locator(".etgp-viz").first
+    wait_until(
+        lambda: page.bounding_box()["x"] + page.bounding_box()["width"] <= width, "to fit", 15
+    )
+    notebook.screenshot(screenshots / f"inference-{width}.png")
