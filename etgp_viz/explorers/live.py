@@ -39,7 +39,7 @@ def _absent(module: str) -> Iterator[None]:
 # FigureWidget imports nbformat, that imports jsonschema, and that builds a parser of international
 # web addresses if it can: seconds of work, for a check of a kind that no notebook asks for.
 with _absent("rfc3987_syntax"):
-    FigureWidget = go.FigureWidget
+    from plotly.graph_objects import FigureWidget
 
 
 class Library(anywidget.AnyWidget):

@@ -31,5 +31,5 @@ def make(record: Matrix) -> go.Figure:
 def update(fig: go.Figure, record: Matrix, refit: bool = False) -> None:
     """Recolour; the scale grows when the matrix leaves it."""
     top = frames.colour_limit(fig.data[0], record.values, refit)
-    z = {"z": [frames.rounded(record.values)], "zmin": [-top], "zmax": [top]}
-    frames.move(fig, z, {"annotations[0].text": f"<b>{record.name}</b>"})
+    traces: dict[str, list] = {"z": [frames.rounded(record.values)], "zmin": [-top], "zmax": [top]}
+    frames.move(fig, traces, {"annotations[0].text": f"<b>{record.name}</b>"})

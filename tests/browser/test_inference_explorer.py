@@ -8,8 +8,8 @@ from etgp_viz.datasets import toys
 from tests.browser.lab import Plot, wait_until
 
 CELLS = [
-    "from etgp_viz.explorers import FlowExplorer, InferenceExplorer\nexplorer = InferenceExplorer()\n"
-    "explorer",
+    "from etgp_viz.explorers import FlowExplorer, InferenceExplorer\n"
+    "explorer = InferenceExplorer()\nexplorer",
     "FlowExplorer()",
 ]
 
@@ -104,7 +104,10 @@ def test_a_click_adds_a_point_and_begins_anew(notebook):
 def test_a_map_in_the_plane_is_not_stretched(notebook, screenshots):
     notebook.page.locator(".etgp-field-data select").first.select_option("spirals (2-d)")
     drawn = plot(notebook, "point")
-    look = "plot => [plot._fullLayout.xaxis, plot._fullLayout.yaxis].map(a => a._length / (a.range[1] - a.range[0]))"
+    look = (
+        "plot => [plot._fullLayout.xaxis, plot._fullLayout.yaxis]"
+        ".map(a => a._length / (a.range[1] - a.range[0]))"
+    )
     wait_until(lambda: np.isclose(*drawn.element.evaluate(look), rtol=0.01), "square units", 15)
     press(notebook, "play")
     wait_until(lambda: steps(notebook) > 150, "some steps")
