@@ -6,9 +6,8 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -46,38 +45,50 @@ KERNEL_IS_IDLE = """() => {
 @contextlib.contextmanager
 def serve(folder: Path, home: Path) -> Iterator[str]:
     """Run a JupyterLab server on a folder and yield its address. Without a token: tests only."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    places = {name: str(home / name.lower()) for name in PLACES}
-    settings = Path(places["JUPYTERLAB_SETTINGS_DIR"], "@jupyterlab", "apputils-extension")
+    settings = home / "jupyterlab_settings_dir" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     no_news = settings / "notification.jupyterlab-settings"  # or a question lies over the page
     no_news.write_text('{"fetchNews": "false"}')
+    options = (
+        *("--allow-root", "--expose-app-in-browser", "--IdentityProvider.token="),
+        *("--ServerApp.port_retries=0", "--ServerApp.ip=127.0.0.1"),
+        f"--ServerApp.root_dir={folder}",
+    )
+    with _server("jupyterlab", options, home) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def serve_voila(notebook: Path, home: Path) -> Iterator[str]:
+    """Run Voilà on a notebook and yield its address."""
+    with _server("voila", (str(notebook), "--Voila.ip=127.0.0.1"), home) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def _server(module: str, options: Iterable[str], home: Path) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    places = {name: str(home / name.lower()) for name in PLACES}
     with (home / "server.log").open("w") as log:
         server = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
-                *("--expose-app-in-browser", "--IdentityProvider.token="),
-                *(f"--port={port}", "--ServerApp.port_retries=0"),
-                *("--ServerApp.ip=127.0.0.1", f"--ServerApp.root_dir={folder}"),
-            ],
+            [sys.executable, "-m", module, "--no-browser", f"--port={port}", *options],
             env={**os.environ, **places},
             stdout=log,
             stderr=subprocess.STDOUT,
         )
         try:
-            wait_until(lambda: _answers(f"{address}/api"), "the server to answer")
-            yield address
+            wait_until(lambda: _listens(port), "the server to answer")
+            yield f"http://127.0.0.1:{port}"
         finally:
             server.terminate()
             server.wait(30)
 
 
-def _answers(address: str) -> bool:
-    with contextlib.suppress(OSError):
-        return urllib.request.urlopen(address, timeout=2).status == 200
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 2):
+        return True
     return False
 
 
@@ -132,11 +143,10 @@ class Slider:
 
 
 class Notebook:
-    """One notebook, open in JupyterLab."""
+    """One notebook, open in JupyterLab; in Voilà only what needs no JupyterLab works."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        page.wait_for_function(KERNEL_IS_IDLE, timeout=PATIENCE * 1000)
 
     def run_all(self) -> None:
         """Run every cell; a cell that fails or writes to stderr fails the test with its words."""
@@ -225,6 +235,7 @@ class Lab:
         page.set_viewport_size({"width": width, "height": height})
         page.goto(f"{self.address}/lab/workspaces/{uuid.uuid4().hex}/tree/{name}?reset")
         notebook = Notebook(page)
+        page.wait_for_function(KERNEL_IS_IDLE, timeout=PATIENCE * 1000)
         try:
             yield notebook
         finally:
