@@ -131,9 +131,7 @@ def colour_scale(C: int) -> list[tuple[float, str]]:
 def words(record: Classes) -> str:
     """The heading: what is shown, and which class has which colour and marker."""
     C, draws = len(record.probabilities), record.samples
-    kind = "point estimate (PE), dropout off"
-    if draws:
-        kind = f"Bayesian average (BA) of {draws} dropout draw{'s' if draws > 1 else ''}"
+    kind = f"Bayesian average (BA), S = {draws}" if draws else "point estimate (PE)"
     classes = " ".join(frames.coloured(f"{GLYPHS[c]} {c + 1}", COLOURS[c]) for c in range(C))
     if record.window.y is None:
         return f"<b>{kind}</b><br>class probabilities; above, the data"

@@ -58,4 +58,4 @@ def update(fig: go.Figure, record: Warped, refit: bool = False) -> None:
         )
         fig.layout.annotations[
             -1
-        ].text = f"<b>warped processes fᶜ = Gᶜ(f₀){at}</b><br>median and central 95 %, dropout off"
+        ].text = f"<b>warped processes{at}</b><br>median and central 95 % of fᶜ = Gᶜ(f₀)"
