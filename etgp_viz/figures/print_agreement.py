@@ -63,7 +63,8 @@ def _draw_variances(axes: Axes, record: Variances) -> None:
     axes.plot(record.x, record.latent, color=style.NEUTRAL, lw=3, label="f₀")
     for c in range(C):
         colour, reach = style.colour(c, C), 2.0 * record.standard_error[c]
-        axes.plot(record.x, record.analytic[c], label=style.process(c), color=colour)
+        dash = ("-", "--", ":", "-.")[c % 4]
+        axes.plot(record.x, record.analytic[c], dash, label=style.process(c), color=colour)
         axes.errorbar(record.x, record.estimate[c], reach, fmt=".", ms=4, lw=1, color=colour)
     axes.set(title="variance; dots: Monte Carlo ± 2 standard errors", xlabel="input x")
     axes.legend(frameon=False, fontsize="small")
