@@ -86,8 +86,9 @@ class Explorer(ABC):
         }
         with unchecked():
             self._records = dict(self.numbers(start))
+        leader = next(iter(self._records))
         self.figures = {
-            name: LiveFigure(picture.make(self._records[name]))
+            name: LiveFigure(picture.make(self._records[name]), leads=name == leader)
             for name, picture in self.pictures.items()
         }
         self._held = False

@@ -1,8 +1,18 @@
 // Loads plotly's widget code once and hands it to every figure of the page: see figure.js.
+
+// After every change plotly's widget works out all its defaults and sends them to Python, where
+// nobody asks for them; it takes as long as the drawing.
+function withoutDefaults(library) {
+  library.FigureView.prototype._sendTraceDeltas = () => {};
+  library.FigureView.prototype._sendLayoutDelta = () => {};
+  return library;
+}
+
 export default {
   initialize({ model }) {
     const address = URL.createObjectURL(new Blob([model.get("source")], { type: "text/javascript" }));
     globalThis.etgpPlotly ??= Promise.withResolvers();
-    globalThis.etgpPlotly.resolve(import(address).finally(() => URL.revokeObjectURL(address)));
+    const library = import(address).finally(() => URL.revokeObjectURL(address));
+    globalThis.etgpPlotly.resolve(library.then(withoutDefaults));
   },
 };

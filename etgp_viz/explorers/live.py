@@ -59,11 +59,13 @@ class LiveFigure(FigureWidget):
     """A complete figure as a widget that follows the width of its place."""
 
     _esm = _HERE / "figure.js"
+    leads = traitlets.Bool(False).tag(sync=True)  # whether it is drawn before the others
 
-    def __init__(self, figure: go.Figure) -> None:
+    def __init__(self, figure: go.Figure, leads: bool = False) -> None:
         library()
         self._is_complete = False
         super().__init__(figure)
+        self.leads = leads
         self._config = {"responsive": True, "displayModeBar": False}
         self._is_complete = True
         self.open()
