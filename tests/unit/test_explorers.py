@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 # Every explorer, with arguments that keep it small.
 KINDS = {"FlowExplorer": {}, "InferenceExplorer": {}}
 NAMES = list(KINDS)
+HEAVY = {"InferenceExplorer"}  # each setting makes a model: going through all takes a while
 
 
 def new(name, **values):
@@ -57,6 +58,11 @@ def trace_counts(explorer):
     return {name: len(figure.data) for name, figure in explorer.figures.items()}
 
 
+@pytest.mark.parametrize(
+    "explorer",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in HEAVY)) for name in NAMES],
+    indirect=True,
+)
 def test_every_control_at_its_ends_and_between(explorer):
     counts, start = trace_counts(explorer), dataclasses.asdict(explorer.state)
     with warnings.catch_warnings():
