@@ -4,6 +4,7 @@ Everything here follows from q(f₀(x)) = N(µ, σ²) and the flows' parameters 
 f₀ = µ + σz, for some numbers z, give quantiles, probabilities and expectations.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from etgp_viz.warping import Z95
 
 __all__ = [
     *("Beliefs", "Classes", "Latent", "NodeErrors", "Warped", "Window"),
-    *("look", "node_errors", "processes_at", "undecided", "window"),
+    *("look", "node_errors", "processes_at", "undecided", "warped", "window"),
 ]
 
 LINE_POINTS = 100
@@ -195,39 +196,55 @@ def look(
     samples : dropout draws of the Bayesian average, one set for each input
     seed : of these draws
     """
-    grid, line = where.inputs, where.x[:, None]
-    flat = where.y is not None
-    if flat:
-        line = np.column_stack([where.x, np.full(len(where.x), cut)])
+    grid = where.inputs
     rows = np.concatenate([grid, data[0]])
-    mean, deviation, params = _moments(model, np.concatenate([rows, line]))
+    moments = _moments(model, np.concatenate([rows, _line(where, cut)]))
     N, G = len(rows), len(grid)
+    mean, deviation, params = (moment[:N] for moment in moments)
 
     nodes, weights = gauss_hermite(model.num_quadrature)
 
     def probabilities(params: np.ndarray) -> np.ndarray:  # [N, C, P] → [N, C]
-        F = _warp(model, mean[:N], deviation[:N], params, nodes)
+        F = _warp(model, mean, deviation, params, nodes)
         return np.einsum("nqc,q->nc", softmax(F, axis=-1), weights)
 
-    point = bayes = probabilities(params[:N])
+    point = bayes = probabilities(params)
     # While the output layer has weights zero, every draw of the network gives the same flows.
     if np.any(model.network.output.weights.numpy()):
         draws = model.network(rows, samples, seed).numpy()
         bayes = np.mean([probabilities(draw) for draw in draws], axis=0)
 
-    quantiles = _warp(model, mean[N:], deviation[N:], params[N:], np.array([-Z95, 0.0, Z95]))
-    lower, median, upper = np.moveaxis(quantiles, 1, 0)
-    # G is monotone, so it takes quantiles to quantiles; a decreasing one swaps them.
-    band = np.stack([np.minimum(lower, upper), np.maximum(lower, upper)])
-    place = cut if flat else None
+    along = _quantiles(model, where, cut, [moment[N:] for moment in moments])
     Z = model.inducing_variable.Z.numpy()
     mean, deviation = mean[:G].reshape(where.shape), deviation[:G].reshape(where.shape)
     return Beliefs(
-        latent=Latent(where, mean, deviation, Z, place),
+        latent=Latent(where, mean, deviation, Z, along.cut),
         point=_classes(where, data, point, 0),
         bayes=_classes(where, data, bayes, samples),
-        warped=Warped(where.x, median.T, np.moveaxis(band, -1, 1), place),
+        warped=along,
     )
+
+
+def warped(model: ETGP, where: Window, cut: float = 0.0) -> Warped:
+    """The part of a `look` that depends on the cut."""
+    return _quantiles(model, where, cut, _moments(model, _line(where, cut)))
+
+
+def _line(where: Window, cut: float) -> np.ndarray:
+    """Inputs along the window at the cut, ``[G, D]``."""
+    if where.y is None:
+        return where.x[:, None]
+    return np.column_stack([where.x, np.full(len(where.x), cut)])
+
+
+def _quantiles(model: ETGP, where: Window, cut: float, moments: Sequence[np.ndarray]) -> Warped:
+    mean, deviation, params = moments
+    quantiles = _warp(model, mean, deviation, params, np.array([-Z95, 0.0, Z95]))
+    lower, median, upper = np.moveaxis(quantiles, 1, 0)
+    # G is monotone, so it takes quantiles to quantiles; a decreasing one swaps them.
+    band = np.stack([np.minimum(lower, upper), np.maximum(lower, upper)])
+    place = None if where.y is None else cut
+    return Warped(where.x, median.T, np.moveaxis(band, -1, 1), place)
 
 
 def undecided(

@@ -240,7 +240,7 @@ class InferenceExplorer(Explorer):
             self._seen = self._study.look(self._view)
             self._made_for = made_for
         elif not self.is_training and self._seen.view != self._view:
-            self._seen = self._study.look(self._view)
+            self._seen = self._study.look_again(self._seen, self._view)
         beliefs = self._seen.beliefs
         yield "point", beliefs.point
         yield "elbo", self._seen.curve

@@ -84,6 +84,16 @@ class Study:
         history = tuple(training.history)
         return Seen(view, beliefs, training.curve(), self._errors, history, training.steps)
 
+    def look_again(self, seen: Seen, view: View) -> Seen:
+        """The same model in another view; if only the cut moved, the rest stays."""
+        if seen.view.samples != view.samples:
+            return self.look(view)
+        with unchecked():
+            warped = posterior.warped(self.training.model, self.window, view.cut)
+        latent = dataclasses.replace(seen.beliefs.latent, cut=warped.cut)
+        beliefs = dataclasses.replace(seen.beliefs, latent=latent, warped=warped)
+        return dataclasses.replace(seen, view=view, beliefs=beliefs)
+
     def compare(self, seconds: float = 0.0) -> posterior.NodeErrors:
         """Quadrature and Monte Carlo; the last comparison if it is valid or so many seconds old."""
         after, when = self._compared

@@ -73,6 +73,14 @@ def test_quantiles_of_linear_flows_are_gaussian():
     np.testing.assert_allclose(record.band, [(a * mean + b - reach).T, (a * mean + b + reach).T])
 
 
+def test_the_cut_alone_gives_the_same_as_a_whole_look(seen):
+    model, _, beliefs = seen
+    alone, whole = posterior.warped(model, beliefs.latent.window, 0.3), beliefs.warped
+    np.testing.assert_allclose(alone.median, whole.median, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(alone.band, whole.band, rtol=1e-9, atol=1e-12)
+    assert alone.cut == whole.cut
+
+
 @pytest.mark.parametrize("flow", ["linear", "sal", "tanh"])
 def test_before_training_all_classes_are_equally_likely(flow):
     toy = toys.waves(40, 4)
