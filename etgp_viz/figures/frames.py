@@ -12,8 +12,10 @@ from scipy.optimize import isotonic_regression
 
 from etgp_viz import style
 
-# The frame around a curve, as a part of its height, and the text size in "present" mode.
+# The frame around a curve, as a part of its height; the room that a frame gains on the side where a
+# curve leaves it, so that it grows seldom; and the text size in "present" mode.
 MARGIN = 0.08
+GROWTH = 0.25
 PRESENT_SIZE = 20
 
 
@@ -88,12 +90,14 @@ def limits(fig: go.Figure, axis: str, values: np.ndarray, refit: bool = False) -
     """
     low, high = float(np.min(values)), float(np.max(values))
     held = fig._layout.get(axis, {}).get("range")
-    if held is not None and not refit:
-        if held[0] <= low and high <= held[1]:
-            return list(held)
-        low, high = min(low, held[0]), max(high, held[1])
-    room = MARGIN * (high - low) or 1.0
-    return [low - room, high + room]
+    if held is None or refit:
+        room = MARGIN * (high - low) or 1.0
+        return [low - room, high + room]
+    room = GROWTH * (max(high, held[1]) - min(low, held[0]))
+    return [
+        held[0] if held[0] <= low else low - room,
+        held[1] if high <= held[1] else high + room,
+    ]
 
 
 def fit(axis: Any, values: np.ndarray, refit: bool = False) -> tuple[float, float]:
