@@ -80,7 +80,8 @@ class Exercise:
     @property
     def cell(self) -> str:
         """The student's cell: the stub, and its check."""
-        return f"{self.stub}\n\n{self.check_line}"
+        gap = "\n\n\n" if self.stub.startswith("def ") else "\n\n"
+        return f"{self.stub}{gap}{self.check_line}"
 
     @property
     def check_line(self) -> str:
@@ -92,7 +93,9 @@ class Exercise:
         try:
             value = self.answer.read(answer)
         except NotYet:
-            return Verdict(NOT_YET, "Put your answer in the place of the dots, and run again.")
+            return Verdict(
+                NOT_YET, "Put your answer in the place of ... or None, and run the cell again."
+            )
         except Nonsense as why:
             return Verdict(WRONG, f"{why}.")
         truth = self.answer.read(self.truth())
@@ -108,16 +111,19 @@ class Exercise:
         return Verdict(RIGHT, f"{self.explanation} {self.reveal()}".strip())
 
     def _mistaken(self, value: np.ndarray, truth: np.ndarray) -> str:
-        """The known mistake that comes nearest, or where the answer misses."""
-        near = {}
+        """The known mistake that explains most, or where the answer misses."""
+        made: list[tuple[float, float, str]] = []
         for mistake in self.mistakes.values():
-            made = self.answer.read(mistake.answer())
-            # A mistake shows in the parts where it leads away from the truth.
-            differs = ~self._close(made, truth)
-            if differs.any() and self._close(value, made)[differs].all():
-                near[mistake.message] = np.abs(value - made)[:, differs].max()
-        if near:
-            return min(near, key=lambda message: near[message])
+            other = self.answer.read(mistake.answer())
+            # A mistake shows in the parts where it leads away from the truth: in all of them, or
+            # in some if other things went wrong too.
+            differs = ~self._close(other, truth)
+            same = differs & self._close(value, other)
+            if same.any():
+                distance = float(np.abs(value - other)[:, same].max())
+                made.append((-same.sum() / differs.sum(), distance, mistake.message))
+        if made:
+            return min(made, key=lambda each: each[:2])[2]
         part = int(np.argmin(self._close(value, truth)))
         errors = np.abs(value[:, part] - truth[:, part]) / np.maximum(np.abs(truth[:, part]), 1e-12)
         row = int(np.argmax(errors))
