@@ -53,10 +53,10 @@ class Numbers:
             raise NotYet
         expected = f"a dictionary with {', '.join(map(repr, self.parts))}"
         if not isinstance(answer, Mapping):
-            raise Nonsense(f"expected {expected}, got {describe(answer)}")
+            raise Nonsense(f"Expected {expected}, got {describe(answer)}")
         missing = [part for part in self.parts if part not in answer]
         if missing:
-            raise Nonsense(f"expected {expected}, but {missing[0]!r} is missing")
+            raise Nonsense(f"Expected {expected}, but {missing[0]!r} is missing")
         return np.array([[_number(answer[part], f"a number for {part!r}") for part in self.parts]])
 
     def miss(self, row: int, part: int, got: float, truth: float) -> str:
@@ -95,7 +95,7 @@ class Function:
         if _is_blank(answer):
             raise NotYet
         if not callable(answer):
-            raise Nonsense(f"expected the function {self.name} itself, got {describe(answer)}")
+            raise Nonsense(f"Expected the function {self.name} itself, got {describe(answer)}")
         return np.array([self._values(answer, given) for given in self.inputs()])
 
     def _values(self, function: Callable, given: tuple[Any, ...]) -> list[float]:
@@ -140,11 +140,11 @@ def _number(value: Any, expected: str) -> float:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise Nonsense(f"expected {expected}, got {describe(value)}")
+        raise Nonsense(f"Expected {expected}, got {describe(value)}")
     try:
         number = float(value)
     except OverflowError:
         number = float("inf")
     if not np.isfinite(number):
-        raise Nonsense(f"expected {expected}, got {number}")
+        raise Nonsense(f"Expected {expected}, got {number}")
     return number

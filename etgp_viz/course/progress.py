@@ -8,6 +8,7 @@ import html
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -57,11 +58,20 @@ class Journal:
         return self.records.get(exercise, Record())
 
 
+#: what this session could not write to the file, so that hints still go on
+_unsaved: dict[str, Record] = {}
+
+
 def load() -> Journal:
-    """Read the file in the working folder.
+    """What the file in the working folder says, and what could not be written to it.
 
     A file that cannot be understood is set aside under a new name, never overwritten.
     """
+    journal = _read()
+    return replace(journal, records={**journal.records, **_unsaved})
+
+
+def _read() -> Journal:
     try:
         content = json.loads(Path(FILE).read_text(encoding="utf-8"))
         return Journal({name: _record(value) for name, value in _exercises(content).items()})
@@ -77,9 +87,12 @@ def update(exercise: str, change: Callable[[Record], Record]) -> tuple[Record, s
     """Change one record in the file; the new record, and a message that is mostly empty."""
     journal = load()
     record = change(journal[exercise])
-    if record == journal[exercise] or not journal.usable:
+    if record == journal[exercise]:
         return record, journal.message
-    failed = _save({**journal.records, exercise: record})
+    _unsaved[exercise] = record
+    failed = _save({**journal.records, **_unsaved}) if journal.usable else ""
+    if journal.usable and not failed:
+        _unsaved.clear()
     return record, " ".join(filter(None, (journal.message, failed)))
 
 
@@ -91,9 +104,14 @@ def _save(records: Mapping[str, Record]) -> str:
     }
     temporary = Path(f".{FILE}.{os.getpid()}")
     try:
-        temporary.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, FILE)
     except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         return f"Progress cannot be saved in this folder ({error.strerror})."
     return ""
 

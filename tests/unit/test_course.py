@@ -31,6 +31,7 @@ each_exercise = pytest.mark.parametrize(
 def _own_folder(tmp_path, monkeypatch):
     """Progress is saved in the working folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys.modules["etgp_viz.course.progress"], "_unsaved", {})
 
 
 def run(code: str, number: str) -> dict:
@@ -336,7 +337,12 @@ def test_where_nothing_can_be_saved_checks_still_work():
     reply = check("06.2", gp_operations)
     assert reply.outcome == RIGHT
     assert re.search(r"cannot be read .*nothing is saved", reply.message)
+    assert [hint("06.4").title[-6:] for _ in range(2)] == ["1 of 3", "2 of 3"]
     assert Path("progress.json").is_dir()
+    Path("progress.json").rmdir()
+    assert hint("06.4").message == ""
+    assert records()["06.2"].startswith("✓ right, 1 attempt")
+    assert json.loads(Path("progress.json").read_text())["exercises"]["06.4"]["hints"] == 3
 
 
 def test_a_write_that_fails_leaves_the_old_file(monkeypatch):
@@ -349,4 +355,5 @@ def test_a_write_that_fails_leaves_the_old_file(monkeypatch):
     monkeypatch.setattr(os, "replace", full)
     reply = check("06.2", 3)
     assert "No space left on device" in reply.message
+    assert [path.name for path in Path().iterdir()] == ["progress.json"]
     assert Path("progress.json").read_bytes() == before
