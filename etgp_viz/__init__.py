@@ -14,6 +14,7 @@ _MODULES = (
     "backend",
     "baselines",
     "building",
+    "course",
     "covariance",
     "datasets",
     "doctor",

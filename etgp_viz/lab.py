@@ -33,7 +33,8 @@ def copy_notebooks(source: Path, folder: Path) -> Iterator[str]:
     known = json.loads(manifest.read_text()) if manifest.exists() else {}
     for original in sorted(path for path in source.rglob("*") if path.is_file()):
         name = original.relative_to(source).as_posix()
-        if any(part.startswith((".", "__pycache__")) for part in Path(name).parts):
+        # Not what Jupyter leaves behind, nor what somebody did with the exercises there.
+        if any(part.startswith((".", "__pycache__", "progress.")) for part in Path(name).parts):
             continue
         copy, digest = folder / name, _digest(original)
         if copy.exists() and _digest(copy) not in (digest, known.get(name)):

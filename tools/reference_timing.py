@@ -19,17 +19,17 @@ PANELS = {
     "timing_classes.csv": (
         ALL,
         {"classes": (2, 5, 10, 20, 50, 100, 153)},
-        {"classes": (2, 10, 50)},
+        {"classes": (2, 5, 10, 20, 50)},
     ),
     "timing_num_inducing.csv": (
         FEW,
         {"classes": 20, "num_inducing": (20, 50, 100, 200)},
-        {"classes": 20, "num_inducing": (20, 100, 200)},
+        {"classes": 20, "num_inducing": (20, 50, 100, 200)},
     ),
     "timing_num_data.csv": (
         FEW,
         {"classes": 20, "num_data": (250, 500, 1000, 2000, 4000)},
-        {"classes": 20, "num_data": (250, 1000, 4000)},
+        {"classes": 20, "num_data": (250, 500, 1000, 2000)},
     ),
 }
 

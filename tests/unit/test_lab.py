@@ -37,6 +37,13 @@ def test_what_jupyter_leaves_behind_is_not_copied(shipped, tmp_path):
     assert not (tmp_path / "mine" / ".ipynb_checkpoints").exists()
 
 
+def test_the_progress_of_somebody_else_is_not_copied(shipped, tmp_path):
+    (shipped / "progress.json").touch()
+    (shipped / "progress.broken-1.json").touch()
+    list(copy_notebooks(shipped, tmp_path / "mine"))
+    assert sorted(contents(tmp_path / "mine")) == ["a.ipynb", "b.ipynb", "images/c.png"]
+
+
 def test_a_changed_notebook_stays_and_an_untouched_one_is_updated(shipped, tmp_path):
     mine = tmp_path / "mine"
     list(copy_notebooks(shipped, mine))

@@ -1,0 +1,10 @@
+"""The course: exercises that answer back.
+
+from etgp_viz.course import check, hint, progress, solution
+
+Nothing here loads TensorFlow until an exercise needs it.
+"""
+
+from etgp_viz.course.checking import check, hint, progress, solution
+
+__all__ = ["check", "hint", "progress", "solution"]

@@ -1,0 +1,150 @@
+"""How an answer is read: whatever a student hands in becomes numbers, or a friendly refusal.
+
+Every kind of answer is read into an array ``[K, P]``: P parts that have a name (a number has one
+part, a function one for each value it returns), at K inputs (a number has one).
+"""
+
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from etgp_viz.arguments import describe
+
+__all__ = ["Answer", "Function", "Nonsense", "NotYet", "Number", "Numbers"]
+
+
+class NotYet(Exception):  # noqa: N818 - it is no error to have nothing to say yet
+    """There is no answer yet: the stub is as it came."""
+
+
+class Nonsense(Exception):  # noqa: N818
+    """It cannot be an answer; the text says why."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number, right within a relative ``tolerance``."""
+
+    tolerance: float
+    parts: tuple[str, ...] = ("your number",)
+
+    def read(self, answer: Any) -> np.ndarray:
+        """The number as ``[1, 1]``."""
+        return np.array([[_number(answer, "a number")]])
+
+    def miss(self, row: int, part: int, got: float, truth: float) -> str:
+        """What to say of a wrong part when no known mistake explains it."""
+        return f"{got:.3g} is too {'large' if got > truth else 'small'}."
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A dictionary of numbers with given names, each right within ``tolerance`` of the truth."""
+
+    parts: tuple[str, ...]
+    tolerance: float
+
+    def read(self, answer: Any) -> np.ndarray:
+        """The numbers as ``[1, P]``, in the order of the names."""
+        if _is_blank(answer):
+            raise NotYet
+        expected = f"a dictionary with {', '.join(map(repr, self.parts))}"
+        if not isinstance(answer, Mapping):
+            raise Nonsense(f"Expected {expected}, got {describe(answer)}")
+        missing = [part for part in self.parts if part not in answer]
+        if missing:
+            raise Nonsense(f"Expected {expected}, but {missing[0]!r} is missing")
+        return np.array([[_number(answer[part], f"a number for {part!r}") for part in self.parts]])
+
+    def miss(self, row: int, part: int, got: float, truth: float) -> str:
+        """What to say of a wrong part when no known mistake explains it."""
+        size = "large" if got > truth else "small"
+        return f"{got:.3g} for {self.parts[part]!r} is too {size}."
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function, called with seeded random inputs.
+
+    Attributes
+    ----------
+    name, arguments : what the student calls it
+    parts : names of the numbers that it returns
+    draw : generator → one set of arguments
+    calls : K
+    tolerance : relative
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    parts: tuple[str, ...]
+    draw: Callable[[np.random.Generator], Sequence[Any]]
+    calls: int = 5
+    tolerance: float = 1e-9
+
+    def inputs(self) -> list[tuple[Any, ...]]:
+        """The K inputs, the same every time."""
+        rng = np.random.default_rng(6)
+        return [tuple(self.draw(rng)) for _ in range(self.calls)]
+
+    def read(self, answer: Any) -> np.ndarray:
+        """The values ``[K, P]`` at the inputs."""
+        if _is_blank(answer):
+            raise NotYet
+        if not callable(answer):
+            raise Nonsense(f"Expected the function {self.name} itself, got {describe(answer)}")
+        return np.array([self._values(answer, given) for given in self.inputs()])
+
+    def _values(self, function: Callable, given: tuple[Any, ...]) -> list[float]:
+        called = self.words(given)
+        try:
+            values = function(*given)
+        except Exception as error:  # whatever the student's code raises
+            raise Nonsense(f"{called} raised {type(error).__name__}: {error}") from None
+        if _is_blank(values):
+            raise NotYet
+        expected = f"{len(self.parts)} numbers ({', '.join(self.parts)})"
+        if isinstance(values, np.ndarray):
+            values = list(values) if values.ndim else [values]
+        if not isinstance(values, (tuple, list)):
+            values = [values]
+        if len(values) != len(self.parts):
+            raise Nonsense(f"{called} should return {expected}, and returned {len(values)}")
+        return [_number(value, f"{called} to return {expected}") for value in values]
+
+    def words(self, given: Sequence[Any]) -> str:
+        """A call as a person writes it."""
+        pairs = zip(self.arguments, given, strict=True)
+        return f"{self.name}({', '.join(f'{name}={value}' for name, value in pairs)})"
+
+    def miss(self, row: int, part: int, got: float, truth: float) -> str:
+        """What to say of a wrong part when no known mistake explains it."""
+        called = self.words(self.inputs()[row])
+        return f"{called} gives {got:.6g} for {self.parts[part]}; it should be {truth:.6g}."
+
+
+Answer = Number | Numbers | Function
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or value is Ellipsis
+
+
+def _number(value: Any, expected: str) -> float:
+    """A finite number; zero-dimensional arrays count."""
+    if _is_blank(value):
+        raise NotYet
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise Nonsense(f"Expected {expected}, got {describe(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
+    if not np.isfinite(number):
+        raise Nonsense(f"Expected {expected}, got {number}")
+    return number
