@@ -1,7 +1,6 @@
 """Time against C: guess the slopes, run the race on this machine, and read what it says."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -129,7 +128,7 @@ class TimingExplorer(Explorer):
         self._table: pd.DataFrame | None = None
         self._worker: Worker | None = None
         self._race: timing.Race | None = None
-        self._status = ""
+        self._ending, self._over, self._status = False, False, ""
         super().__init__(**values)
 
     # The race -------------------------------------------------------------------------------
@@ -157,7 +156,8 @@ class TimingExplorer(Explorer):
                 self._page.warn(f"This race cannot be run: {error}")
                 return
             self._steps = iter(self._race)
-        self._status = "starting processes …"
+            self._over = False
+        self._ending, self._status = False, "starting processes …"
         self._worker = Worker(self._turn, self._look, self._show, self._finished)
         self._tell(self.state)
 
@@ -167,25 +167,26 @@ class TimingExplorer(Explorer):
             self._worker.stop()
 
     def stop(self) -> None:
-        """End the race and its processes; what was measured stays."""
-        if self._worker is not None:
-            self._worker.abandon()
-            self._worker.join()
-            self._worker = None
-        if self._race is not None:
-            with closing(self._steps):
-                self._table, self._race = self._race.table(), None
-            self._status = "stopped"
-        self._redraw()
+        """End the race and its processes after this turn; what was measured stays."""
+        if self._race is None:
+            return
+        self._ending, self._status = True, "stopping after this turn …"
+        if self._worker is None:  # paused: its thread comes back to end it
+            self._worker = Worker(lambda: False, self._look, self._show, self._finished)
+        self._worker.stop()
+        self._tell(self.state)
 
     def _turn(self) -> bool:
         step = next(self._steps, None)
+        self._over = step is None
         if step is not None:
             self._status = f"{step.done} of {step.total}: {step.words}"
-        return step is not None
+        return not self._over
 
     def _look(self, last: bool) -> pd.DataFrame:
         assert self._race is not None
+        if last and self._ending:
+            self._steps.close()  # ends the processes
         return self._race.table()
 
     def _show(self, table: pd.DataFrame) -> None:
@@ -194,15 +195,12 @@ class TimingExplorer(Explorer):
 
     def _finished(self, error: Exception | None) -> None:
         self._worker = None
-        if error is not None:
-            self._race, self._status = None, ""
-            self._page.warn(f"The race ended early: {error}")
-            return
-        done = self._table is not None and not (self._table["status"] == "unfinished").any()
-        self._status = "done" if done else "paused"
-        if done:
-            self._race = None
+        self._status = "done" if self._over else "stopped" if self._ending else "paused"
+        if self._over or self._ending or error is not None:
+            self._race, self._ending = None, False
         self._redraw()
+        if error is not None:
+            self._page.warn(f"The race ended early: {error}")
 
     # What the base asks for -----------------------------------------------------------------
 

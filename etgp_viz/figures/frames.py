@@ -88,8 +88,21 @@ def limits(fig: go.Figure, axis: str, values: np.ndarray, refit: bool = False) -
 
     With `refit` it fits them closely, whatever it held before.
     """
+    return _limits(fig._layout.get(axis, {}).get("range"), values, refit)
+
+
+def fit(axis: Any, values: np.ndarray, refit: bool = False) -> list[float]:
+    """Let an axis have its `limits`, and return them.
+
+    Inside a `batch_update` the axis itself still shows the old ones.
+    """
+    ends = _limits(axis.range, values, refit)
+    axis.range = ends
+    return ends
+
+
+def _limits(held: Sequence[float] | None, values: np.ndarray, refit: bool) -> list[float]:
     low, high = float(np.min(values)), float(np.max(values))
-    held = fig._layout.get(axis, {}).get("range")
     if held is None or refit:
         room = MARGIN * (high - low) or 1.0
         return [low - room, high + room]
@@ -98,22 +111,6 @@ def limits(fig: go.Figure, axis: str, values: np.ndarray, refit: bool = False) -
         held[0] if held[0] <= low else low - room,
         held[1] if high <= held[1] else high + room,
     ]
-
-
-def fit(axis: Any, values: np.ndarray, refit: bool = False) -> tuple[float, float]:
-    """Let an axis hold the values: it stays where it is, and grows when they leave it.
-
-    With `refit` it fits them closely, whatever it held before. Returns the limits (inside a
-    `batch_update` the axis itself still shows the old ones).
-    """
-    low, high = float(np.min(values)), float(np.max(values))
-    if axis.range is not None and not refit:
-        if axis.range[0] <= low and high <= axis.range[1]:
-            return axis.range
-        low, high = min(low, axis.range[0]), max(high, axis.range[1])
-    room = MARGIN * (high - low) or 1.0
-    axis.range = (low - room, high + room)
-    return low - room, high + room
 
 
 def spread(heights: np.ndarray, gap: float) -> np.ndarray:
@@ -238,13 +235,9 @@ def colour_limit(trace: Any, z: np.ndarray, refit: bool = False) -> float:
 
 
 def fit_colours(trace: Any, z: np.ndarray, refit: bool = False) -> None:
-    """Let the colours of a heat map, centred on zero, hold the matrix.
-
-    The scale grows when the matrix leaves it, and shrinks when the matrix has become pale.
-    """
-    top = float(np.max(np.abs(z))) or 1.0
-    if refit or trace.zmax is None or not trace.zmax / 4 <= top <= trace.zmax:
-        trace.update(zmin=-top, zmax=top)
+    """Let the colours of a heat map, centred on zero, have their `colour_limit`."""
+    top = colour_limit(trace, z, refit)
+    trace.update(zmin=-top, zmax=top)
 
 
 def coloured(words: str, colour: str) -> str:

@@ -6,9 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from etgp_viz import style
+from etgp_viz.figures import frames
 from etgp_viz.timing.curves import KINDS, Curves, Line
 
-__all__ = ["LABEL_GAP", "LOOKS", "STYLES", "label_heights", "make", "tick_sizes", "update"]
+__all__ = ["LABEL_GAP", "LOOKS", "STYLES", "make", "tick_sizes", "update"]
 
 #: colour, dash and marker of each contestant: families share a colour, nobody shares all three
 LOOKS = {
@@ -147,9 +148,8 @@ def _move_labels(fig: go.Figure, record: Curves, y_range: list[float]) -> None:
             place = (np.log10(x), np.log10(y)) if record.log else (x, y)
             suffix = " (reference)" if line.kind == "reference" else ""
             ends[line.name] = (*place, line.label + suffix)
-    heights = label_heights(
-        [end[1] for end in ends.values()], LABEL_GAP * (y_range[1] - y_range[0])
-    )
+    at = np.array([end[1] for end in ends.values()])
+    heights = frames.spread(at, LABEL_GAP * (y_range[1] - y_range[0])).tolist()
     places: dict[str, Any] = dict(zip(ends, heights, strict=True))
     # plotly hides a label outside the frame.
     fig.layout.yaxis.range = [min([y_range[0], *heights]), max([y_range[1], *heights])]
@@ -157,29 +157,3 @@ def _move_labels(fig: go.Figure, record: Curves, y_range: list[float]) -> None:
         label.visible = name in ends
         if name in ends:
             label.x, label.y, label.text = ends[name][0], places[name], ends[name][2]
-
-
-def label_heights(heights: list[float], gap: float) -> list[float]:
-    """Heights near the given ones, in the same order, at least ``gap`` apart.
-
-    Labels that would overlap form a group, evenly spaced about the mean of where they belong; such
-    groups that would overlap become one. A label with room around it stays where it is.
-    """
-    order = np.argsort(heights, kind="stable")
-    groups: list[list[int]] = []
-    for index in order:
-        groups.append([index])
-        while len(groups) > 1 and _spaced(groups[-1], heights, gap)[0] < (
-            _spaced(groups[-2], heights, gap)[-1] + gap
-        ):
-            last = groups.pop()
-            groups[-1] += last
-    placed = np.array(heights, float)
-    for group in groups:
-        placed[group] = _spaced(group, heights, gap)
-    return placed.tolist()
-
-
-def _spaced(group: list[int], heights: list[float], gap: float) -> np.ndarray:
-    middle = np.mean([heights[index] for index in group])
-    return middle + gap * (np.arange(len(group)) - (len(group) - 1) / 2)

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from etgp_viz.figures.timing import LABEL_GAP, LOOKS, STYLES, label_heights, tick_sizes
+from etgp_viz.figures import frames
+from etgp_viz.figures.timing import LABEL_GAP, LOOKS, STYLES, tick_sizes
 from etgp_viz.timing.curves import Curves, Line
 
 __all__ = ["draw"]
@@ -59,7 +60,7 @@ def _name_lines(axes: Any, record: Curves) -> None:
     forward = np.log10 if record.log else np.asarray
     low, high = forward(axes.get_ylim())
     ends = [(float(forward(line.y[-1])) - low) / (high - low) for line in named.values()]
-    for line, height in zip(named.values(), label_heights(ends, LABEL_GAP), strict=True):
+    for line, height in zip(named.values(), frames.spread(np.array(ends), LABEL_GAP), strict=True):
         axes.text(
             1.02,
             height,

@@ -53,8 +53,8 @@ def test_limits_hold_grow_and_fit_again():
     fig = go.Figure(layout={"yaxis": {"range": [-1.0, 1.0]}})
     assert frames.limits(fig, "yaxis", np.array([0.0, 0.5])) == [-1.0, 1.0]
     low, high = frames.limits(fig, "yaxis", np.array([0.0, 5.0]))
-    assert low < -1.0
-    assert high > 5.0
+    assert low == -1.0
+    assert high > 6.0
     assert frames.limits(fig, "yaxis", np.array([0.0, 1.0]), refit=True)[1] < 1.2
     assert frames.limits(fig, "xaxis", np.array([2.0, 2.0])) == [1.0, 3.0]
 
@@ -64,12 +64,12 @@ def test_an_axis_holds_grows_and_fits_again():
     low, high = frames.fit(axis, np.array([-1.0, 1.0]))
     assert low < -1.0
     assert high > 1.0
-    assert frames.fit(axis, np.array([0.0, 0.5])) == (low, high)
+    assert frames.fit(axis, np.array([0.0, 0.5])) == [low, high]
     grown = frames.fit(axis, np.array([0.0, 5.0]))
-    assert grown[0] <= low
-    assert grown[1] > 5.0
+    assert grown[0] == low
+    assert grown[1] > 6.0  # with room, or it would grow at every step
     assert frames.fit(axis, np.array([0.0, 1.0]), refit=True)[1] < 1.2
-    assert frames.fit(go.layout.YAxis(), np.array([2.0, 2.0])) == (1.0, 3.0)
+    assert frames.fit(go.layout.YAxis(), np.array([2.0, 2.0])) == [1.0, 3.0]
 
 
 def test_a_colour_scale_is_centred_and_holds():

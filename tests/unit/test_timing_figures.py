@@ -72,17 +72,6 @@ def test_an_empty_race_is_an_empty_picture():
     assert labels(fig) == {}
 
 
-def test_labels_keep_their_order_and_their_distance():
-    placed = figures.label_heights([0.5, 0.5, 0.1, 0.52, 0.62], 0.1)
-    assert np.diff(np.sort(placed)).min() == pytest.approx(0.1)
-    assert np.argsort(placed, kind="stable").tolist() == [2, 0, 1, 3, 4]
-    assert placed[2] == 0.1  # it has room
-    others = [placed[index] for index in (0, 1, 3, 4)]
-    assert np.mean(others) == pytest.approx(np.mean([0.5, 0.5, 0.52, 0.62]))
-    assert figures.label_heights([0.1, 0.9], 0.1) == [0.1, 0.9]
-    assert figures.label_heights([], 0.1) == []
-
-
 def test_no_label_leaves_the_frame():
     same = table_of(lambda model, size: 0.01, models=tuple(timing.MODELS))
     fig = figures.make(timing.curves(same))
