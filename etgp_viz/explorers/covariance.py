@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from etgp_viz import agreement, flows, prior, style
+from etgp_viz import agreement, flows, style
 from etgp_viz.explorers import covariance_stages as stages
+from etgp_viz.explorers import latent_fields
 from etgp_viz.explorers.base import Explorer, Picture, Preset
 from etgp_viz.explorers.covariance_stages import (
     CLASSES,
@@ -75,23 +76,15 @@ def _place(c: int, default: float) -> Any:
 class CovarianceState:
     """What the controls say. Scales and shifts are tuples of values at five knots over x."""
 
-    kernel: str = shown("rbf", Choice("kernel", prior.KERNELS, group="Latent"))
-    lengthscale: float = shown(
-        1.0, Number("lengthscale ℓ", 0.2, 5.0, log=True, group="Latent", right="smoother paths")
-    )
-    variance: float = shown(
-        1.0, Number("variance σ²", 0.25, 4.0, log=True, group="Latent", right="higher paths")
-    )
-    period: float = shown(
-        2.0,
-        Number("period p", 0.5, 6.0, group="Latent", right="longer repeats",
-               when=lambda state: state.kernel == "periodic"),
-    )  # fmt: skip
+    kernel: str = latent_fields.kernel()
+    lengthscale: float = latent_fields.lengthscale(0.2)
+    variance: float = latent_fields.variance(0.25, 4.0)
+    period: float = latent_fields.period()
     mean: float = shown(
         0.0, Number("mean µ", -2.0, 2.0, group="Latent", right="f₀ lies higher at every x")
     )
     draws: int = shown(2000, Choice("draws S", DRAWS, group="Monte Carlo"))
-    seed: int = shown(0, Whole("draw number", 0, 9999, typed=True, group="Monte Carlo"))
+    seed: int = latent_fields.seed("Monte Carlo")
     family: str = shown("linear", Choice("flow G", FAMILIES, group="Flows"))
     amount: float = shown(
         1.0,
@@ -252,8 +245,7 @@ class CovarianceExplorer(Explorer):
                 "from etgp_viz.figures import orders, spectrum, together, variances",
                 "",
                 f"x = np.linspace(-3, 3, {len(X)})",
-                f"kernel = prior.kernel({state.kernel!r}, {state.lengthscale!r}, "
-                f"{state.variance!r}, {state.period!r})",
+                latent_fields.code(state),
                 "K = prior.covariance_matrix(kernel, x)",
                 f"mean, S = np.full(len(x), {state.mean!r}), {state.draws}",
                 "",
@@ -312,7 +304,7 @@ class CovarianceExplorer(Explorer):
 
 
 def _source(state: CovarianceState) -> Source:
-    latent = (state.kernel, state.lengthscale, state.variance, state.period)
+    latent = latent_fields.arguments(state)
     return Source(latent, state.mean, state.seed, state.draws)
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from etgp_viz import flows, prior, warping
+from etgp_viz.explorers import latent_fields
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, Profile, Whole, shown
 from etgp_viz.figures import density, flow_map, matrix, parameters, paths
@@ -59,19 +60,11 @@ def _from_network(state: Any) -> bool:
 class FlowState:
     """What the controls say. A parameter of a flow is given by its values at five knots over x."""
 
-    kernel: str = shown("rbf", Choice("kernel", prior.KERNELS, group="Latent"))
-    lengthscale: float = shown(
-        1.0, Number("lengthscale ℓ", 0.1, 5.0, log=True, group="Latent", right="smoother paths")
-    )
-    variance: float = shown(
-        1.0, Number("variance σ²", 0.1, 5.0, log=True, group="Latent", right="higher paths")
-    )
-    period: float = shown(
-        2.0,
-        Number("period p", 0.5, 6.0, group="Latent", right="longer repeats",
-               when=lambda state: state.kernel == "periodic"),
-    )  # fmt: skip
-    seed: int = shown(0, Whole("draw number", 0, 9999, typed=True, group="Latent"))
+    kernel: str = latent_fields.kernel()
+    lengthscale: float = latent_fields.lengthscale()
+    variance: float = latent_fields.variance()
+    period: float = latent_fields.period()
+    seed: int = latent_fields.seed()
     flow: str = shown("linear", Choice("flow G", FLOWS, group="Flow"))
     source: str = shown("profiles", Choice("θ(x) comes from", SOURCES, group="Flow"))
     linear_a: tuple[float, ...] = _parameter("linear_a", 1.5)
@@ -156,7 +149,7 @@ class FlowExplorer(Explorer):
     }  # fmt: skip
 
     def numbers(self, state: FlowState) -> Iterator[tuple[str, Any]]:
-        latent = (state.kernel, state.lengthscale, state.variance, state.period)
+        latent = latent_fields.arguments(state)
         theta = _theta(state)
         yield "paths", _paths(latent, state.seed, state.flow, theta, state.at)
         yield "parameters", _parameters(state.flow, theta, state.at)
@@ -182,8 +175,7 @@ class FlowExplorer(Explorer):
                 "from etgp_viz import flows, prior, warping",
                 "from etgp_viz.figures import density, flow_map, matrix, parameters, paths",
                 "",
-                f"kernel = prior.kernel({state.kernel!r}, {state.lengthscale!r}, "
-                f"{state.variance!r}, {state.period!r})",
+                latent_fields.code(state),
                 f"flow = {_flow_code(flow)}",
                 "",
                 "def theta(x):  # raw parameters of the flow at each x, [N, P]",

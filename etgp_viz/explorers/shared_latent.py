@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from etgp_viz import flows, prior, shared_latent, style
+from etgp_viz.explorers import latent_fields
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, Whole, shown
 from etgp_viz.figures import dependence, latents, pivot, print_shared, probabilities, processes
@@ -51,19 +52,11 @@ class SharedLatentState:
     classes: int = shown(
         4, Whole("classes C", 2, MAX_CLASSES, group="Model", right="more classes, the first stay")
     )
-    kernel: str = shown("rbf", Choice("kernel", prior.KERNELS, group="Latent"))
-    lengthscale: float = shown(
-        1.0, Number("lengthscale ℓ", 0.1, 5.0, log=True, group="Latent", right="smoother paths")
-    )
-    variance: float = shown(
-        1.0, Number("variance σ²", 0.1, 5.0, log=True, group="Latent", right="higher paths")
-    )
-    period: float = shown(
-        2.0,
-        Number("period p", 0.5, 6.0, group="Latent", right="longer repeats",
-               when=lambda state: state.kernel == "periodic"),
-    )  # fmt: skip
-    seed: int = shown(0, Whole("draw number", 0, 9999, typed=True, group="Latent"))
+    kernel: str = latent_fields.kernel()
+    lengthscale: float = latent_fields.lengthscale()
+    variance: float = latent_fields.variance()
+    period: float = latent_fields.period()
+    seed: int = latent_fields.seed()
     flow: str = shown("sal", Choice("flows Gᶜ", FLOW_WORDS, group="Flows", when=_has_flows))
     amount: float = shown(
         1.0,
@@ -193,7 +186,7 @@ class SharedLatentExplorer(Explorer):
         )
 
     def code(self, state: SharedLatentState) -> str:
-        kernel = (state.kernel, state.lengthscale, state.variance, state.period)
+        kernel = latent_fields.arguments(state)
         flow, hidden = FLOWS[state.flow], (state.width,) * state.depth
         drops = [
             f"networks = shared_latent.flow_params(network, x, samples={NETWORKS})",
@@ -277,7 +270,7 @@ class Setting:
 def _setting(state: SharedLatentState) -> Setting:
     dropout, draw = (state.dropout, state.network_draw) if _drops(state) else (0.0, 0)
     hidden = (state.width,) * state.depth
-    latent = (state.kernel, state.lengthscale, state.variance, state.period)
+    latent = latent_fields.arguments(state)
     network = Network(state.flow, hidden, dropout, state.network_seed)
     own = (state.model, state.classes, latent, state.seed)
     return Setting(*own, network, state.amount, draw)
