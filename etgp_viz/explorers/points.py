@@ -51,7 +51,7 @@ class Points(Control):
             raise ValueError(f"expected three numbers for each point, got {value!r}")
         if len(value) > 3 * MOST:
             raise ValueError(f"expected at most {MOST} points, got {len(value) // 3}")
-        place = Number("place", -self.reach, self.reach)
+        place = Number("place", -self.reach, self.reach, 0.001)
         kinds = (place, place, Whole("class", 1, self.classes))
         return tuple(kinds[k % 3].check(number) for k, number in enumerate(value))
 
@@ -61,4 +61,4 @@ class Points(Control):
     def samples(self) -> tuple[tuple[float, ...], ...]:
         points = [(x / 20.0, -x / 30.0, x % self.classes + 1) for x in range(MOST)]
         few, most = (tuple(n for point in part for n in point) for part in (points[:2], points))
-        return (), few, most
+        return (), self.check(few), self.check(most)

@@ -160,6 +160,7 @@ class TimingExplorer(Explorer):
         self._ending, self._status = False, "starting processes …"
         self._worker = Worker(self._turn, self._look, self._show, self._finished)
         self._tell(self.state)
+        self._worker.start()
 
     def pause(self) -> None:
         """Hold after the turn that is going on; `run` goes on."""
@@ -171,10 +172,12 @@ class TimingExplorer(Explorer):
         if self._race is None:
             return
         self._ending, self._status = True, "stopping after this turn …"
-        if self._worker is None:  # paused: its thread comes back to end it
-            self._worker = Worker(lambda: False, self._look, self._show, self._finished)
-        self._worker.stop()
         self._tell(self.state)
+        if self._worker is not None:
+            self._worker.stop()
+        else:  # paused: a thread comes back to end it
+            self._worker = Worker(lambda: False, self._look, self._show, self._finished)
+            self._worker.start()
 
     def _turn(self) -> bool:
         step = next(self._steps, None)
@@ -194,13 +197,13 @@ class TimingExplorer(Explorer):
         self._redraw()
 
     def _finished(self, error: Exception | None) -> None:
-        self._worker = None
         self._status = "done" if self._over else "stopped" if self._ending else "paused"
         if self._over or self._ending or error is not None:
             self._race, self._ending = None, False
         self._redraw()
         if error is not None:
             self._page.warn(f"The race ended early: {error}")
+        self._worker = None
 
     # What the base asks for -----------------------------------------------------------------
 

@@ -74,7 +74,7 @@ def test_a_known_mistake_is_named(exercise, mistake):
 @pytest.mark.parametrize(
     "answer",
     ["a word", [1, 2, 3, 4], object(), {"a": 1}, np.nan, np.inf, True, 10**400, lambda: 3],
-    ids=repr,
+    ids=["word", "list", "object", "dict", "nan", "infinity", "truth", "huge", "function"],
 )
 def test_nonsense_is_wrong_with_a_reason(number, exercise, answer):
     verdict = exercise.check(answer)

@@ -47,7 +47,9 @@ def stand_ins(tmp_path):
     """Instant stand-ins for the heavy imports; GPflow's writes to descriptor 2 like TensorFlow."""
     for name in ("gpflow", "tensorflow_probability"):
         (tmp_path / f"{name}.py").touch()
-    (tmp_path / "check_shapes.py").write_text("check_shapes = inherit_check_shapes = None")
+    (tmp_path / "check_shapes.py").write_text(
+        "check_shapes = inherit_check_shapes = disable_check_shapes = None"
+    )
     (tmp_path / "tensorflow.py").write_text(
         "import sys, unittest.mock\nsys.modules[__name__] = unittest.mock.MagicMock()\n"
     )

@@ -77,7 +77,8 @@ def test_a_race_runs_to_its_end_and_is_drawn(explorer):
 
 def test_a_paused_race_goes_on_where_it_was(explorer):
     explorer.run()
-    time.sleep(0.05)
+    while FakeRace.made[0].turns < 2:
+        time.sleep(0.01)
     explorer.pause()
     wait_for_the_end(explorer)
     assert "paused" in explorer.summary
@@ -91,7 +92,8 @@ def test_a_paused_race_goes_on_where_it_was(explorer):
 @pytest.mark.parametrize("paused", [False, True])
 def test_a_stopped_race_ends_its_processes_and_keeps_its_times(explorer, paused):
     explorer.run()
-    time.sleep(0.05)
+    while FakeRace.made[0].turns < 2:
+        time.sleep(0.01)
     if paused:
         explorer.pause()
         wait_for_the_end(explorer)
