@@ -21,7 +21,8 @@ lab: $(FOR_LAB)  ## start JupyterLab on the notebooks; pass options on with ARGS
 	@$(BIN)/etgp-viz lab --folder notebooks $(ARGS)
 
 test: $(FOR_TESTS)  ## run all tests: unit, every notebook, and the widgets in a real browser
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest tests/unit --numprocesses 2 $(ARGS)
+	@$(BIN)/python -m pytest tests/notebooks tests/browser $(ARGS)
 
 test-fast: $(FOR_TESTS)  ## run the quick unit tests alone
 	@$(BIN)/python -m pytest tests/unit -m "not slow" --numprocesses 2 $(ARGS)

@@ -68,6 +68,7 @@ class ProfileControl(widgets.VBox):
         self.knots.observe(self._dragged, "value")
         self.opener.observe(self._opened, "value")
         widgets.dlink((self, "disabled"), (self.slider, "disabled"))
+        self._show(np.array(value))
         self.value = tuple(value)
 
     @traitlets.observe("value")

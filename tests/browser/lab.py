@@ -106,8 +106,20 @@ class Plot:
     def __init__(self, element: Locator) -> None:
         self.element = element
 
+    def settle(self) -> None:
+        """Bring the plot into the window and wait until plotly has caught up: see figure.js."""
+        self.element.scroll_into_view_if_needed()
+        self.element.evaluate(
+            """async (plot) => {
+              const waits = () => [...(globalThis.etgpPace?.waiting.keys() ?? [])];
+              for (let k = 0; k < 100 && waits().some((view) => view.el === plot); k++)
+                await new Promise((done) => setTimeout(done, 30));
+            }"""
+        )
+
     def y(self, name: str) -> np.ndarray:
         """The y values that are drawn for the trace of that name."""
+        self.settle()
         values = self.element.evaluate(
             "(plot, name) => Array.from(plot._fullData.find(t => t.name === name).y)", name
         )
@@ -119,6 +131,7 @@ class Plot:
 
     def range(self, axis: str = "yaxis") -> list[float]:
         """The limits of an axis as drawn."""
+        self.settle()
         return self.element.evaluate("(plot, axis) => plot._fullLayout[axis].range", axis)
 
 

@@ -30,6 +30,7 @@ def figure(notebook, name):
 
 
 def z(plot):
+    plot.settle()
     return np.array(plot.element.evaluate("p => p._fullData[0].z.map(row => Array.from(row))"))
 
 
