@@ -18,7 +18,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     for outcome in OUTCOMES:
         for report in terminalreporter.stats.get(outcome, ()):
-            kinds[report.nodeid.split("/")[1]][outcome] += 1
+            folder = report.nodeid.removeprefix("tests/").partition("/")[0]
+            kinds[folder][outcome] += 1
     terminalreporter.section("tests of each kind")
     for kind, counts in kinds.items():
         told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
