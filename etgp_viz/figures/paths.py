@@ -28,7 +28,7 @@ def make(record: WarpedPaths) -> go.Figure:
             suffix = "" if s == 0 else f", draw {s + 1}"
             traces.append(frames.line(x, curves[s], name + suffix, colour, **look))
     words = (
-        f"draws of the latent f₀ and, {frames.coloured('warped, f = G(f₀; θ(x))', WARPED)}; "
+        f"draws of the latent f₀ and the warped {frames.coloured('f = G(f₀; θ(x))', WARPED)}; "
         "shaded: central 95 %"
     )
     fig = go.Figure(
