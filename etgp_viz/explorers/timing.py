@@ -35,8 +35,7 @@ SETS = {name: f"{name}, {rows} rows" for name, rows in ROWS.items()}
 
 
 def _racer(name: str, default: bool) -> Any:
-    model = timing.MODELS[name]
-    return shown(default, Switch(f"{model.label}: {model.words}", group="Who races"))
+    return shown(default, Switch(timing.MODELS[name].label, group="Who races"))
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class TimingState:
         0.0, Number("slope of ETGP", 0.0, 2.0, group="Predict first", right="you expect it to grow")
     )
     guess_svgp: float = shown(
-        1.0, Number("slope of the others", 0.0, 2.0, group="Predict first",
+        1.0, Number("slope of others", 0.0, 2.0, group="Predict first",
                     right="you expect them to grow"),
     )  # fmt: skip
     show_guess: bool = shown(False, Switch("show my prediction", group="Predict first"))
