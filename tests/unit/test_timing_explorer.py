@@ -8,7 +8,7 @@ import pytest
 from etgp_viz import timing
 from etgp_viz.explorers import TimingExplorer
 
-TURNS = 6
+TURNS = 60
 
 
 class FakeRace:
@@ -24,7 +24,7 @@ class FakeRace:
         try:
             for turn in range(TURNS):
                 yield timing.Progress(turn, TURNS, f"turn {turn}")
-                time.sleep(0.02)
+                time.sleep(0.03)
                 self.turns = turn + 1
             yield timing.Progress(TURNS, TURNS, "done")
         finally:
