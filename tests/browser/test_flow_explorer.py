@@ -101,12 +101,12 @@ def test_a_click_marks_an_input_everywhere(notebook):
     box = panel.bounding_box()
     panel.click(position={"x": box["width"] * 0.75, "y": box["height"] / 2}, force=True)
     wait_until(lambda: np.isclose(notebook.slider("input x").value, 1.5, atol=0.05), "x", 15)
-    assert "At x = 1.5" in said(notebook)
+    wait_until(lambda: "At x = 1.5" in said(notebook), "the sentence to follow", 15)
 
 
 def test_the_pictures_have_alt_text(notebook):
-    alt = paths(notebook).element.get_attribute("aria-label")
-    assert alt == said(notebook)
+    figure = paths(notebook).element
+    wait_until(lambda: figure.get_attribute("aria-label") == said(notebook), "the same words", 15)
 
 
 def test_code_and_link_appear_and_a_link_opens(notebook):
