@@ -137,9 +137,20 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson: its number, its title, the code that its cells begin with, and its exercises."""
+    """A lesson: what it asks, and what its teacher should know.
+
+    Attributes
+    ----------
+    number : two digits, as the notebook's name begins
+    title : as it stands in the notebook
+    setup : the code that its cells begin with
+    exercises : in the order of the notebook
+    teaching : heading of a section → Markdown for the instructor, to stand under that heading;
+        "" is the top of the notebook
+    """
 
     number: str
     title: str
     setup: str
     exercises: tuple[Exercise, ...]
+    teaching: Mapping[str, str] = field(default_factory=dict)
