@@ -13,7 +13,7 @@ import numpy as np
 
 from etgp_viz.arguments import describe
 
-__all__ = ["Answer", "Function", "Nonsense", "NotYet", "Number", "Numbers"]
+__all__ = ["Answer", "ArrayFunction", "Function", "Nonsense", "NotYet", "Number", "Numbers"]
 
 
 class NotYet(Exception):  # noqa: N818 - it is no error to have nothing to say yet
@@ -24,8 +24,16 @@ class Nonsense(Exception):  # noqa: N818
     """It cannot be an answer; the text says why."""
 
 
+class _Relative:
+    """Tolerances are relative."""
+
+    def sizes(self, values: np.ndarray) -> np.ndarray:
+        """What an error is measured against: each value itself, and one if it is zero."""
+        return np.where(values == 0.0, 1.0, np.abs(values))
+
+
 @dataclass(frozen=True)
-class Number:
+class Number(_Relative):
     """One number, right within a relative ``tolerance``."""
 
     tolerance: float
@@ -41,7 +49,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Numbers(_Relative):
     """A dictionary of numbers with given names, each right within ``tolerance`` of the truth."""
 
     parts: tuple[str, ...]
@@ -66,7 +74,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(_Relative):
     """A function, called with seeded random inputs.
 
     Attributes
@@ -100,10 +108,7 @@ class Function:
 
     def _values(self, function: Callable, given: tuple[Any, ...]) -> list[float]:
         called = self.words(given)
-        try:
-            values = function(*given)
-        except Exception as error:  # whatever the student's code raises
-            raise Nonsense(f"{called} raised {type(error).__name__}: {error}") from None
+        values = self._call(function, given)
         if _is_blank(values):
             raise NotYet
         expected = f"{len(self.parts)} numbers ({', '.join(self.parts)})"
@@ -115,10 +120,17 @@ class Function:
             raise Nonsense(f"{called} should return {expected}, and returned {len(values)}")
         return [_number(value, f"{called} to return {expected}") for value in values]
 
+    def _call(self, function: Callable, given: tuple[Any, ...]) -> Any:
+        try:
+            return function(*given)
+        except Exception as error:  # whatever the student's code raises
+            called = self.words(given)
+            raise Nonsense(f"{called} raised {type(error).__name__}: {error}") from None
+
     def words(self, given: Sequence[Any]) -> str:
-        """A call as a person writes it."""
+        """A call as a person writes it; arrays by their shapes."""
         pairs = zip(self.arguments, given, strict=True)
-        return f"{self.name}({', '.join(f'{name}={value}' for name, value in pairs)})"
+        return f"{self.name}({', '.join(f'{name}={_told(value)}' for name, value in pairs)})"
 
     def miss(self, row: int, part: int, got: float, truth: float) -> str:
         """What to say of a wrong part when no known mistake explains it."""
@@ -126,7 +138,52 @@ class Function:
         return f"{called} gives {got:.6g} for {self.parts[part]}; it should be {truth:.6g}."
 
 
+@dataclass(frozen=True)
+class ArrayFunction(Function):
+    """A function that returns one array, such as a covariance matrix, of the right ``shape``.
+
+    Every entry is a part; what an entry may miss is measured against the largest one, since a
+    covariance may be as good as zero somewhere. ``shape`` is that of each call, and ``parts`` is
+    what the array is called in a message.
+    """
+
+    shape: tuple[int, ...] = ()
+
+    def _values(self, function: Callable, given: tuple[Any, ...]) -> list[float]:
+        values = self._call(function, given)
+        if _is_blank(values):
+            raise NotYet
+        try:
+            array = np.asarray(values, dtype=float)
+        except (TypeError, ValueError):
+            raise Nonsense(f"{self.name} should return an array, got {describe(values)}") from None
+        if array.shape != self.shape:
+            raise Nonsense(
+                f"{self.name} should return {self.parts[0]} of shape {self.shape}, and returned "
+                f"shape {array.shape}"
+            )
+        if not np.isfinite(array).all():
+            raise Nonsense(f"{self.name} returned {self.parts[0]} with entries that are not finite")
+        return list(array.ravel())
+
+    def sizes(self, values: np.ndarray) -> np.ndarray:
+        """What an error is measured against: the largest entry of each call, ``[K, 1]``."""
+        return np.abs(values).max(axis=1, keepdims=True)
+
+    def miss(self, row: int, part: int, got: float, truth: float) -> str:
+        """What to say of a wrong entry when no known mistake explains it."""
+        entry = tuple(int(index) for index in np.unravel_index(part, self.shape))
+        return (
+            f"The shape is right. Entry {entry} of {self.parts[0]} is {got:.6g} for seeded random "
+            f"inputs; it should be {truth:.6g}."
+        )
+
+
 Answer = Number | Numbers | Function
+
+
+def _told(value: Any) -> str:
+    return f"array{value.shape}" if isinstance(value, np.ndarray) and value.ndim else str(value)
 
 
 def _is_blank(value: Any) -> bool:

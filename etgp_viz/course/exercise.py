@@ -130,9 +130,9 @@ class Exercise:
         return self.answer.miss(row, part, float(value[row, part]), float(truth[row, part]))
 
     def _close(self, value: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Which parts agree at every input, ``[P]``; near zero the tolerance is absolute."""
-        scale = np.where(other == 0.0, 1.0, np.abs(other))
-        return np.all(np.abs(value - other) <= self.answer.tolerance * scale, axis=0)
+        """Which parts agree at every input, ``[P]``."""
+        tolerance = self.answer.tolerance * self.answer.sizes(other)
+        return np.all(np.abs(value - other) <= tolerance, axis=0)
 
 
 @dataclass(frozen=True)
