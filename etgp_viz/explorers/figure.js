@@ -7,7 +7,7 @@
 // - a change that waits is joined with the next one to the same figure: no backlog when dragging.
 
 globalThis.etgpPlotly ??= Promise.withResolvers();
-const pace = (globalThis.etgpPace ??= { waiting: new Map(), running: false, ledLast: false });
+const pace = (globalThis.etgpPace ??= { waiting: new Map(), running: false, ledLast: false, moved: false });
 const CHANGE = "_py2js_update";
 const MOMENT = 120; // milliseconds
 
@@ -38,6 +38,8 @@ function next() {
 async function run() {
   if (pace.running) return;
   pace.running = true;
+  if (pace.moved) await painted(); // what has moved is seen before plotly takes its time
+  pace.moved = false;
   for (let view; (view = next()); ) {
     const change = pace.waiting.get(view);
     pace.waiting.delete(view);
@@ -53,6 +55,7 @@ function enqueue(view, change) {
   // What waits for plotly goes on waiting for its turn only, not for a pause as well.
   const moved = view.seen && moveTraces(view.el, change) && (!old || view.moved);
   pace.waiting.set(view, old ? joined(old, change) : change);
+  pace.moved ||= moved;
   view.moved = moved;
   view.due = performance.now() + (moved ? MOMENT : 0);
   if (moved) setTimeout(run, MOMENT + 1);

@@ -28,30 +28,40 @@ function placesOf(trace, index, change) {
 
 const axisOf = (plot, name) => plot._fullLayout[name.replace(/^(x|y)/, "$1axis")];
 
+// On what a trace of a stack stands: the sum of the traces before it.
+function heightBelow(plot, trace, length) {
+  const before = plot._fullData.slice(0, trace.index)
+    .filter((other) => other.stackgroup === trace.stackgroup && other.visible === true);
+  return Array.from({ length }, (_, k) =>
+    before.reduce((sum, other) => sum + (other._etgpY ?? other.y)[k], 0));
+}
+
 // Each of these gives what to do to show a trace after a change, as a list of functions; null if
 // plotly must draw it.
-function moveLine(trace, group, places, toX, toY) {
-  if (trace.stackgroup || trace.line.shape !== "linear") return null;
-  const { x, y } = places;
-  const points = Array.from(y, (value, k) => `${toX(x[k]).toFixed(2)},${toY(value).toFixed(2)}`).join("L");
+function moveLine(plot, trace, group, { x, y }, toX, toY) {
+  if (trace.line.shape !== "linear") return null;
+  const below = trace.stackgroup ? heightBelow(plot, trace, y.length) : null;
+  const point = (value, k) => `${toX(x[k]).toFixed(2)},${toY(value + (below?.[k] ?? 0)).toFixed(2)}`;
+  const points = Array.from(y, point).join("L");
   const line = group?.querySelector(".js-line"), fill = group?.querySelector(".js-fill");
   if (trace.line.width > 0 && !line) return null;
   const steps = line ? [() => line.setAttribute("d", `M${points}`)] : [];
   if (!fill) return trace.fill === "none" || trace.fill === undefined ? steps : null;
   const floor = toY(0).toFixed(2);
   const closed = trace.fill === "toself" ? `M${points}Z`
+    : below ? `M${points}L${Array.from(below, (_, k) => point(0, k)).reverse().join("L")}Z`
     : trace.fill === "tozeroy" ? `M${toX(x[0])},${floor}L${points}L${toX(x.at(-1))},${floor}Z` : null;
   return closed && [...steps, () => fill.setAttribute("d", closed)];
 }
 
-function moveDots(trace, group, places, toX, toY) {
+function moveDots(plot, trace, group, places, toX, toY) {
   const dots = group?.querySelectorAll(".points .point") ?? [];
   if (dots.length !== places.x.length) return null;
   return Array.from(dots, (dot, k) => () =>
     dot.setAttribute("transform", `translate(${toX(places.x[k])},${toY(places.y[k])})`));
 }
 
-function moveWords(trace, group, places, toX, toY) {
+function moveWords(plot, trace, group, places, toX, toY) {
   const words = group?.querySelectorAll(".textpoint text") ?? [];
   if (words.length !== places.x.length) return null;
   return Array.from(words, (text, k) => () => {
@@ -114,7 +124,7 @@ function moveTrace(plot, index, change) {
   if (trace?.type !== "scatter" || trace.visible !== true || !moves) return null;
   const places = placesOf(trace, index, change), group = plot.querySelector(`.trace${trace.uid}`);
   if (!places) return null;
-  return moves(trace, group, places, axisOf(plot, trace.xaxis).c2p, axisOf(plot, trace.yaxis).c2p);
+  return moves(plot, trace, group, places, axisOf(plot, trace.xaxis).c2p, axisOf(plot, trace.yaxis).c2p);
 }
 
 // Move the traces of a figure without plotly; whether that shows all of the change but its labels.
