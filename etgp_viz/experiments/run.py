@@ -1,0 +1,133 @@
+"""`execute`: one run of the grid, from the data to the rows of the table.
+
+It is what a worker does, so that it needs nothing but the run itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import math
+import time
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from etgp_viz import datasets
+from etgp_viz.datasets import Dataset
+from etgp_viz.experiments import speed
+from etgp_viz.experiments.detail import detail
+from etgp_viz.experiments.scoring import scores
+from etgp_viz.experiments.settings import SPEED, Run
+from etgp_viz.experiments.trained import Trained, train
+from etgp_viz.timing.worker import peak_of, resident
+
+__all__ = ["COLUMNS", "Outcome", "execute"]
+
+PACKAGES = ("etgp-viz", "gpflow", "tensorflow", "numpy")
+SPLITS = ("validation", "test")
+TIMED_ROWS = 1000
+MIB = 2**20
+
+#: the columns of the table, in their order
+COLUMNS = (
+    "id",
+    "rows",
+    "status",
+    "inference",
+    *(field.name for field in dataclasses.fields(Run)),
+    *(f"{split}_{score}" for split in SPLITS for score in ("accuracy", "log_likelihood", "ece")),
+    "seconds_per_step",
+    "seconds_per_epoch",
+    "first_epoch_seconds",
+    "fit_seconds",
+    "prediction_seconds_per_1000",
+    "memory_mib",
+    "implementation",
+    "epochs",
+    "best_elbo",
+    "num_classes",
+    "num_inputs",
+    "num_train",
+    "num_validation",
+    "num_test",
+    "versions",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a run brings home.
+
+    Attributes
+    ----------
+    rows : of the table, one for each way of predicting
+    detail : what a closer look at the run needs (`etgp_viz.experiments.detail`)
+    """
+
+    rows: list[dict[str, Any]]
+    detail: dict[str, Any] | None = None
+
+
+def execute(run: Run) -> Outcome:
+    """Carry out one run."""
+    data = datasets.load(run.dataset, validation=run.validation, seed=run.seed)
+    if run.model == SPEED:
+        return Outcome(_complete(run, data, speed.measure(run, data)))
+    gc.collect()
+    base = resident()
+    held: list[Trained] = []
+    peak = peak_of(lambda: held.append(train(run, data)))
+    trained = held.pop()
+    shared = _of_training(trained) | {"memory_mib": (peak - base) / MIB}
+    rows = [shared | _of_prediction(trained, inference) for inference in trained.inferences]
+    return Outcome(_complete(run, data, rows), detail(trained))
+
+
+def _of_training(trained: Trained) -> dict[str, Any]:
+    """Times of the epochs: the first, which traces and compiles, apart from the median of others.
+
+    A median is little moved by epochs in which the machine did something else.
+    """
+    seconds = trained.history.seconds
+    per_epoch = float(np.median(seconds[1:])) if len(seconds) > 1 else math.nan
+    return {
+        "seconds_per_step": per_epoch / trained.steps_per_epoch,
+        "seconds_per_epoch": per_epoch,
+        "first_epoch_seconds": float(seconds[0]),
+        "fit_seconds": trained.fit_seconds,
+        "implementation": "etgp" if trained.run.is_etgp else "batched",
+        "epochs": len(seconds),
+        "best_elbo": float(trained.history.best_elbo),
+    }
+
+
+def _of_prediction(trained: Trained, inference: str) -> dict[str, Any]:
+    samples = trained.inferences[inference]
+    row: dict[str, Any] = {"inference": inference}
+    for split in SPLITS:
+        X, Y = trained.data.part(split)
+        p, log_p = trained.probabilities(X, samples), trained.log_probabilities((X, Y), samples)
+        row |= {f"{split}_{name}": score for name, score in scores(p, log_p, Y[:, 0]).items()}
+    X = trained.data.part("test")[0][:TIMED_ROWS]
+    times = []
+    for _ in range(3):  # the first call traces
+        start = time.perf_counter()
+        trained.probabilities(X, samples)
+        times.append(time.perf_counter() - start)
+    return row | {"prediction_seconds_per_1000": min(times[1:]) * 1000.0 / len(X)}
+
+
+def _complete(run: Run, data: Dataset, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of a run with what they have in common; what was not measured is None."""
+    common = run.settings() | {
+        "id": run.id,
+        "rows": len(rows),
+        "status": "ok",
+        "num_classes": data.num_classes,
+        "num_inputs": data.num_inputs,
+        **{f"num_{split}": len(data.rows[split]) for split in ("train", *SPLITS)},
+        "versions": "; ".join(f"{name} {metadata.version(name)}" for name in PACKAGES),
+    }
+    return [dict.fromkeys(COLUMNS) | common | row for row in rows]
