@@ -5,10 +5,10 @@ table = experiments.carry_out(runs, "results.csv")
 print(experiments.summarise(experiments.select(table)))
 """
 
+from etgp_viz.experiments.columns import Outcome
 from etgp_viz.experiments.execution import carry_out
 from etgp_viz.experiments.presets import PRESETS, grid
 from etgp_viz.experiments.results import load
-from etgp_viz.experiments.run import Outcome, execute
 from etgp_viz.experiments.selection import select
 from etgp_viz.experiments.settings import MODELS, Run
 from etgp_viz.experiments.summary import speed_ups, summarise
@@ -19,7 +19,6 @@ __all__ = [
     "Outcome",
     "Run",
     "carry_out",
-    "execute",
     "grid",
     "load",
     "select",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from etgp_viz.arguments import check_count, fail
-from etgp_viz.experiments.run import Outcome
+from etgp_viz.experiments.columns import Outcome
 from etgp_viz.experiments.settings import Run
 
 __all__ = ["environment", "here", "local_workers", "through_dask"]

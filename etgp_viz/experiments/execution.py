@@ -11,10 +11,17 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from etgp_viz.experiments import cluster, results
-from etgp_viz.experiments.run import Outcome, execute
+from etgp_viz.experiments.columns import Outcome
 from etgp_viz.experiments.settings import Run
 
 __all__ = ["carry_out"]
+
+
+def _execute(run: Run) -> Outcome:
+    """What a worker does, which loads TensorFlow there and not here."""
+    from etgp_viz.experiments.run import execute
+
+    return execute(run)
 
 
 def carry_out(
@@ -25,7 +32,7 @@ def carry_out(
     scheduler: str | None = None,
     command: str = "",
     progress: bool = True,
-    execute: Callable[[Run], Outcome] = execute,
+    execute: Callable[[Run], Outcome] = _execute,
 ) -> pd.DataFrame:
     """Carry out those runs that the result file does not have yet, and return its table.
 

@@ -22,17 +22,14 @@ from typing import Any
 import pandas as pd
 
 from etgp_viz.arguments import fail
-from etgp_viz.experiments.run import COLUMNS
+from etgp_viz.experiments.columns import COLUMNS, WORDS
 from etgp_viz.experiments.settings import Run
 from etgp_viz.timing import machine
 
 __all__ = ["Log", "details_folder", "failure", "load"]
 
-#: columns that hold words; all others hold numbers
-WORDS = (
-    *("id", "status", "inference", "dataset", "model", "sharing"),
-    *("hidden", "implementation", "versions"),
-)
+
+BEGINNING = b'# {"command"'
 
 
 class Log:
@@ -87,9 +84,9 @@ class Log:
 def load(path: str | Path) -> pd.DataFrame:
     """The table of a grid, also of one that was stopped or is still running.
 
-    One row for each run and way of predicting, with the columns of `etgp_viz.experiments.run`. If a
-    run failed and was tried again, the last attempt counts. ``frame.attrs`` has the ``command`` and
-    the ``machine`` that made the file.
+    One row for each run and way of predicting, with the columns of `etgp_viz.experiments.columns`.
+    If a run failed and was tried again, the last attempt counts. ``frame.attrs`` has the
+    ``command`` and the ``machine`` that made the file.
     """
     header, rows, _ = _parse(Path(path))
     last = {row["id"]: row["attempt"] for row in rows}
@@ -120,7 +117,8 @@ def _is_begun(path: Path) -> bool:
     if not path.exists():
         return False
     content = path.read_bytes()
-    return bool(content) and not (content.startswith(b'# {"command"') and content.count(b"\n") < 2)
+    is_ours = content[: len(BEGINNING)] == BEGINNING[: len(content)]
+    return not is_ours or content.count(b"\n") >= 2
 
 
 def _parse(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]:

@@ -5,7 +5,6 @@ It is what a worker does, so that it needs nothing but the run itself.
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import math
 import time
@@ -17,57 +16,18 @@ import numpy as np
 from etgp_viz import datasets
 from etgp_viz.datasets import Dataset
 from etgp_viz.experiments import speed
+from etgp_viz.experiments.columns import COLUMNS, SPLITS, Outcome
 from etgp_viz.experiments.detail import detail
 from etgp_viz.experiments.scoring import scores
 from etgp_viz.experiments.settings import SPEED, Run
-from etgp_viz.experiments.trained import Trained, train
+from etgp_viz.experiments.trained import Trained, load_libraries, train
 from etgp_viz.timing.worker import peak_of, resident
 
-__all__ = ["COLUMNS", "Outcome", "execute"]
+__all__ = ["execute"]
 
 PACKAGES = ("etgp-viz", "gpflow", "tensorflow", "numpy")
-SPLITS = ("validation", "test")
 TIMED_ROWS = 1000
 MIB = 2**20
-
-#: the columns of the table, in their order
-COLUMNS = (
-    "id",
-    "rows",
-    "status",
-    "inference",
-    *(field.name for field in dataclasses.fields(Run)),
-    *(f"{split}_{score}" for split in SPLITS for score in ("accuracy", "log_likelihood", "ece")),
-    "seconds_per_step",
-    "seconds_per_epoch",
-    "first_epoch_seconds",
-    "fit_seconds",
-    "prediction_seconds_per_1000",
-    "memory_mib",
-    "implementation",
-    "epochs",
-    "best_elbo",
-    "num_classes",
-    "num_inputs",
-    "num_train",
-    "num_validation",
-    "num_test",
-    "versions",
-)
-
-
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What a run brings home.
-
-    Attributes
-    ----------
-    rows : of the table, one for each way of predicting
-    detail : what a closer look at the run needs (`etgp_viz.experiments.detail`)
-    """
-
-    rows: list[dict[str, Any]]
-    detail: dict[str, Any] | None = None
 
 
 def execute(run: Run) -> Outcome:
@@ -75,6 +35,7 @@ def execute(run: Run) -> Outcome:
     data = datasets.load(run.dataset, validation=run.validation, seed=run.seed)
     if run.model == SPEED:
         return Outcome(_complete(run, data, speed.measure(run, data)))
+    load_libraries()
     gc.collect()
     base = resident()
     held: list[Trained] = []

@@ -14,7 +14,7 @@ import numpy as np
 from etgp_viz.datasets import Dataset
 from etgp_viz.experiments.settings import Run
 
-__all__ = ["Trained", "batch_size", "make", "steps_per_epoch", "train"]
+__all__ = ["Trained", "batch_size", "load_libraries", "make", "steps_per_epoch", "train"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +55,12 @@ class Trained:
         """Log probability of each row's label ``[N]``."""
         with self.as_trained():
             return self.model.predict_log_density(data, samples=samples).numpy()
+
+
+def load_libraries() -> None:
+    """Load what models need, so that its memory does not count as a model's."""
+    import etgp_viz.building
+    import etgp_viz.training  # noqa: F401
 
 
 def train(run: Run, data: Dataset) -> Trained:
