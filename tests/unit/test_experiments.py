@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from etgp_viz import experiment_report
+from etgp_viz import cli, experiment_report
 from etgp_viz.experiments import (
     PRESETS,
     Outcome,
@@ -357,3 +357,34 @@ def test_speed_ups_are_ratios_of_epochs():
 def test_threads_of_all_workers_together_are_the_cores():
     assert set(cluster.environment(3).values()) == {3}
     assert {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS"} <= set(cluster.environment(1))
+
+
+# ------------------------------------------------------------------ what a person types
+
+
+def test_the_command_says_what_it_will_do_and_prints_the_table(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(
+        experiment_report.experiments,
+        "carry_out",
+        lambda runs, output, **_: carry(output, runs=runs),
+    )
+    arguments = ["--models", "etgp-linear", "--seeds", "0,1", "--output", str(tmp_path / "r.csv")]
+    assert cli.main(["experiment", *arguments]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("4 runs; about ")
+    assert "0.5500 ± 0.0500" in told
+    assert load(tmp_path / "r.csv").attrs["command"].startswith("etgp-viz experiment --models")
+
+
+def test_the_command_tells_how_to_go_on_after_ctrl_c(tmp_path, monkeypatch, capsys):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiment_report.experiments, "carry_out", stop)
+    assert cli.main(["experiment", "--output", str(tmp_path / "r.csv")]) == 130
+    assert "the same command goes on" in capsys.readouterr().out
+
+
+def test_the_command_names_what_is_wrong(tmp_path, capsys):
+    assert cli.main(["experiment", "--datasets", "wine", "--output", str(tmp_path / "r")]) == 2
+    assert "datasets: expected one of" in capsys.readouterr().out
