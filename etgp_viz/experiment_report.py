@@ -43,8 +43,11 @@ def print_report(options: Namespace, command: str) -> int:
     table = table[table["id"].isin(wanted)]
     print(printed(table, paper=options.paper_selection))
     failed = table[table["status"] != "ok"]
-    for row in failed.itertuples():
-        print(f"{row.dataset} {row.model} {row.sharing} seed {row.seed}: {row.status}")
+    for status, rows in failed.groupby("status", sort=False):
+        named = sorted(
+            {f"{row.dataset} {row.model} {row.sharing}".strip() for row in rows.itertuples()}
+        )
+        print(f"{len(rows)} runs {status}\n    {', '.join(named)}")
     print(f"Results: {output}")
     return 1 if len(failed) else 0
 

@@ -21,29 +21,37 @@ SIZES = {
 }
 UNKNOWN = (20, 50, 5000, 2000)
 
-# Seconds, measured on one thread of a 2.x GHz server core.
-START = 6.0  # data, k-means, tracing, compiling
+# Seconds on one thread of an ordinary core, gradients included.
+START = {True: 12.0, False: 5.0}  # ETGP or SVGP: data, k-means, tracing, compiling
+RACE = 60.0  # tracing of seven models, and their rounds
 STEP = 2.5e-3  # what a step takes however small it is
-MULTIPLY_ADD = 0.25e-9  # in products of matrices, gradients included
-SOFTMAX = 8e-9  # a class of a row at one draw or node, gradients included
+PRODUCT = 0.35e-9  # a multiply–add in the large products of a network
+FACTOR = 0.55e-9  # one in the Cholesky factors and products of a process
+SOFTMAX = 3e-9  # a class of a row at one node or draw, and as much for each parameter of its flow
+PARAMS = {"etgp-linear": 2, "etgp-sal": 12, "etgp-tanh": 12}
+NODES = 20
+PREDICTIONS = 3  # probabilities, log densities, and those of the details
 
 
 def seconds(run: Run) -> float:
-    """Expected seconds of a run on one core."""
-    C, D, N, predicted = SIZES.get(run.dataset, UNKNOWN)
-    B, M = min(run.batch_size, N), run.num_inducing
+    """Expected seconds of a run on one core.
+
+    A step has C processes (ETGP: one) of M²(M + B) multiply–adds, their kernels of M² + B(D + M)
+    for each inducing point (one kernel if it is shared), B passes through a network of W weights,
+    and B·C softmax terms at each node or draw.
+    """
     if run.model == SPEED:
-        return 60.0 + 0.5 * C + 2e-6 * run.steps * C * B
-    processes, draws = (1, 20) if run.is_etgp else (C, run.num_monte_carlo)
+        return RACE
+    C, D, N, predicted = SIZES.get(run.dataset, UNKNOWN)
+    B, M, P = min(run.batch_size, N), run.num_inducing, PARAMS.get(run.model, 0)
+    processes, draws = (1, NODES) if run.is_etgp else (C, run.num_monte_carlo)
     kernels = 1 if run.sharing == "shared" else processes
-    params = {"etgp-linear": 2, "etgp-sal": 12, "etgp-tanh": 12}.get(run.model, 0)
-    widths = (D, *run.hidden, params * C)
-    network = sum(a * b for a, b in pairwise(widths)) if params else 0
-    gp = kernels * M * (M * M + B * (D + M)) + processes * M * M * (M + B)
-    step = STEP + 3.0 * MULTIPLY_ADD * (gp + B * network)
-    step += SOFTMAX * B * C * draws * (1.0 + 0.2 * params)
-    prediction = predicted * (3.0 * MULTIPLY_ADD * network * run.samples + SOFTMAX * C * 1000.0)
-    return START + step * run.steps + prediction
+    gp = processes * M * M * (M + B) + kernels * M * (M * M + B * (D + M))
+    W = sum(a * b for a, b in pairwise((D, *run.hidden, P * C))) if P else 0
+    term = SOFTMAX * C * (1 + P)
+    step = STEP + FACTOR * gp + PRODUCT * B * W + term * B * draws
+    row = run.samples * (PRODUCT * W + term * NODES) / 3.0 if P else 1000.0 * term
+    return START[run.is_etgp] + step * run.steps + PREDICTIONS * row * predicted
 
 
 def total_seconds(runs: Iterable[Run], workers: int) -> float:

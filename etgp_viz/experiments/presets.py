@@ -10,7 +10,7 @@ paper    the paper's data sets and the paper's settings  days; meant for a clust
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 
 from etgp_viz.arguments import check_choice
@@ -18,10 +18,26 @@ from etgp_viz.experiments.settings import MODELS, SPEED, Run
 
 __all__ = ["PRESETS", "grid"]
 
-Network = tuple[tuple[int, ...], float]
-
 #: those that are also trained with fewer inducing points
 FEWER = ("etgp-linear", "etgp-tanh", "svgp-rbf-separate", "svgp-rbf-shared")
+
+
+@dataclass(frozen=True)
+class Network:
+    """The network of an ETGP."""
+
+    hidden: tuple[int, ...]
+    dropout: float
+    weight_decay: float = 1e-5
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Steps, rows of a step, and the learning rates to choose between on validation rows."""
+
+    steps: int
+    batch_size: int
+    rates: tuple[float, ...] = (0.01,)
 
 
 @dataclass(frozen=True)
@@ -30,17 +46,20 @@ class Recipe:
 
     Attributes
     ----------
-    networks : hidden widths and dropout to choose between on validation rows (ETGP)
-    etgp : steps and batch size
-    svgp : steps and batch size
-    svgp_rates : learning rates to choose between on validation rows (SVGP)
+    networks : to choose between on validation rows (ETGP)
+    etgp, svgp : what a training takes
+    fewer : numbers of inducing points, besides the preset's, for the models in `FEWER`
+    svgp_seeds : how many of the preset's seeds the SVGPs are trained with; None for all
+    num_monte_carlo : draws per row in an SVGP's ELBO
     speed : rounds of the race of steps; 0 for no race
     """
 
     networks: tuple[Network, ...]
-    etgp: tuple[int, int]
-    svgp: tuple[int, int]
-    svgp_rates: tuple[float, ...] = (0.01,)
+    etgp: Budget
+    svgp: Budget
+    fewer: tuple[int, ...] = ()
+    svgp_seeds: int | None = None
+    num_monte_carlo: int = 100
     speed: int = 0
 
 
@@ -50,71 +69,92 @@ class Preset:
 
     recipes: dict[str, Recipe]
     num_inducing: tuple[int, ...]
-    fewer: tuple[int, ...]
     seeds: tuple[int, ...]
 
-    def counts(self, model: str) -> tuple[int, ...]:
-        """The numbers of inducing points that a model is trained with."""
-        return self.num_inducing + (self.fewer if model in FEWER else ())
 
-
-_SMALL: tuple[Network, ...] = tuple(
-    product([(), (25,), (50,), (100,), (50, 50), (100, 100)], [0.25, 0.5, 0.75])
+QUICK = Preset(
+    recipes={
+        "digits": Recipe((Network((100,), 0.25),), Budget(300, 500), Budget(400, 200, (0.05,))),
+        "vowel": Recipe((Network((50,), 0.75),), Budget(300, 500), Budget(400, 200, (0.05,))),
+    },
+    num_inducing=(20,),
+    seeds=(0,),
 )
 
-PRESETS = {
-    "quick": Preset(
-        recipes={
-            "digits": Recipe((((100,), 0.25),), (300, 500), (200, 200)),
-            "vowel": Recipe((((50,), 0.75),), (300, 500), (200, 200)),
-        },
-        num_inducing=(20,),
-        fewer=(),
-        seeds=(0,),
-    ),
-    "laptop": Preset(
-        recipes={
-            "vowel": Recipe((((50,), 0.25), ((50,), 0.75)), (800, 500), (800, 200), speed=20),
-            "digits": Recipe((((200,), 0.5), ((500,), 0.5)), (1000, 500), (800, 200), speed=20),
-            "absenteeism": Recipe((((50,), 0.5), ((50,), 0.75)), (500, 500), (500, 200)),
-            "leaves100": Recipe((((200,), 0.5),), (1500, 500), (500, 200)),
-            "avila": Recipe((((200, 200), 0.1),), (5000, 1000), (1500, 200), speed=20),
-        },
-        num_inducing=(100,),
-        fewer=(50, 20),
-        seeds=(0, 1, 2),
-    ),
-    "paper": Preset(
-        recipes={
-            "vowel": Recipe(_SMALL, (15_000, 1000), (15_000, 1000), (0.01, 0.001), 20),
-            "absenteeism": Recipe(_SMALL, (15_000, 1000), (15_000, 1000), (0.01, 0.001), 20),
-            "avila": Recipe(
-                (((100, 100), 0.25), ((200, 200), 0.1), ((200, 200), 0.05)),
-                (150_000, 1000),
-                (150_000, 1000),
-                (0.01, 0.001),
-                20,
-            ),
-            "devangari": Recipe(
-                (((200,), 0.25), ((200, 200), 0.25)),
-                (39_000, 1000),
-                (39_000, 1000),
-                (0.01, 0.001),
-                20,
-            ),
-            "characterfont": Recipe(
-                (((200,), 0.25), ((200, 200), 0.25)),
-                (50_000, 1000),
-                (50_000, 1000),
-                (0.01, 0.001),
-                20,
-            ),
-        },
-        num_inducing=(100, 50, 20),
-        fewer=(),
-        seeds=(0, 1, 2, 3, 4),
-    ),
-}
+LAPTOP = Preset(
+    recipes={
+        "vowel": Recipe(
+            (Network((50,), 0.25), Network((50,), 0.75)),
+            Budget(600, 500),
+            Budget(800, 200, (0.02,)),
+            fewer=(50, 20),
+            num_monte_carlo=20,
+            speed=20,
+        ),
+        "absenteeism": Recipe(
+            (Network((50,), 0.5), Network((50,), 0.75)),
+            Budget(400, 500),
+            Budget(500, 200, (0.02,)),
+            svgp_seeds=2,
+            num_monte_carlo=20,
+        ),
+        "digits": Recipe(
+            (Network((200,), 0.5), Network((200,), 0.5, 0.01)),
+            Budget(600, 400),
+            Budget(800, 200, (0.02,)),
+            fewer=(50, 20),
+            num_monte_carlo=20,
+            speed=20,
+        ),
+        "leaves100": Recipe(
+            (Network((200,), 0.5, 0.01), Network((200,), 0.5, 0.1)),
+            Budget(600, 270, (0.02,)),
+            Budget(300, 200, (0.05,)),
+            svgp_seeds=2,
+            num_monte_carlo=20,
+        ),
+        "avila": Recipe(
+            (Network((200, 200), 0.1), Network((200, 200), 0.05)),
+            Budget(4000, 1000),
+            Budget(2500, 200, (0.02,)),
+            svgp_seeds=2,
+            num_monte_carlo=20,
+            speed=20,
+        ),
+    },
+    num_inducing=(100,),
+    seeds=(0, 1, 2),
+)
+
+# The paper's widths and dropouts for small data sets; its learning rates.
+_SMALL = tuple(
+    Network(hidden, dropout)
+    for hidden, dropout in product(
+        [(), (25,), (50,), (100,), (25, 25), (50, 50), (100, 100)], [0.25, 0.5, 0.75]
+    )
+)
+_LARGE = tuple(Network(h, d) for h, d in product([(100, 100), (200, 200)], [0.05, 0.1, 0.25]))
+_RATES = (0.01, 0.001)
+
+
+def _paper(networks: tuple[Network, ...], steps: int) -> Recipe:
+    """15 000 epochs of a small data set or 500 of a large one, in batches of 1 000 rows."""
+    return Recipe(networks, Budget(steps, 1000, _RATES), Budget(steps, 1000, _RATES), speed=20)
+
+
+PAPER = Preset(
+    recipes={
+        "vowel": _paper(_SMALL, 15_000),
+        "absenteeism": _paper(_SMALL, 15_000),
+        "avila": _paper(_LARGE, 135_000),
+        "devangari": _paper(_LARGE, 35_000),
+        "characterfont": _paper(_LARGE, 250_000),
+    },
+    num_inducing=(100, 50, 20),
+    seeds=(0, 1, 2, 3, 4),
+)
+
+PRESETS = {"quick": QUICK, "laptop": LAPTOP, "paper": PAPER}
 
 
 def grid(
@@ -145,29 +185,40 @@ def grid(
         for seed, name, model in product(
             chosen.seeds if seeds is None else seeds, datasets or chosen.recipes, models or MODELS
         )
-        for M in num_inducing or chosen.counts(model)
-        for run in _runs(chosen.recipes[name], name, model, M, seed)
+        for M in num_inducing or _counts(chosen, name, model)
+        for run in _runs(chosen.recipes[name], Run(name, *MODELS[model], M, seed))
+        if seeds is not None or _has_seed(chosen, run)
     ]
     if steps is not None:
         runs = [run if run.model == SPEED else replace(run, steps=steps) for run in runs]
     return tuple(dict.fromkeys(runs))
 
 
-def _runs(recipe: Recipe, dataset: str, name: str, M: int, seed: int) -> Iterator[Run]:
-    """One model on one data set in every configuration of the recipe."""
-    model, sharing = MODELS[name]
-    common = Run(dataset, model, sharing, num_inducing=M, seed=seed)
-    hidden, _ = recipe.networks[0]
-    if model == SPEED:
-        if recipe.speed and seed == 0:
-            yield replace(common, steps=recipe.speed, batch_size=recipe.etgp[1], hidden=hidden)
-    elif sharing:
-        steps, batch_size = recipe.svgp
-        for rate in recipe.svgp_rates:
-            yield replace(common, steps=steps, batch_size=batch_size, learning_rate=rate)
-    else:
-        steps, batch_size = recipe.etgp
-        for hidden, dropout in recipe.networks:
-            yield replace(
-                common, steps=steps, batch_size=batch_size, hidden=hidden, dropout=dropout
-            )
+def _counts(preset: Preset, dataset: str, model: str) -> tuple[int, ...]:
+    """The numbers of inducing points that a model is trained with."""
+    return preset.num_inducing + (preset.recipes[dataset].fewer if model in FEWER else ())
+
+
+def _has_seed(preset: Preset, run: Run) -> bool:
+    """Whether a run is for one of the seeds that its model has; the race is run once."""
+    if run.model == SPEED:
+        return run.seed == preset.seeds[0]
+    count = preset.recipes[run.dataset].svgp_seeds if run.sharing else None
+    return run.seed in preset.seeds[:count]
+
+
+def _runs(recipe: Recipe, run: Run) -> Iterator[Run]:
+    """A model on a data set in every configuration of the recipe."""
+    if run.model == SPEED:
+        if recipe.speed:
+            hidden, batch_size = recipe.networks[0].hidden, recipe.etgp.batch_size
+            yield replace(run, steps=recipe.speed, batch_size=batch_size, hidden=hidden)
+        return
+    budget = recipe.svgp if run.sharing else recipe.etgp
+    run = replace(run, steps=budget.steps, batch_size=budget.batch_size)
+    for rate in budget.rates:
+        run = replace(run, learning_rate=rate)
+        if run.sharing:
+            yield replace(run, num_monte_carlo=recipe.num_monte_carlo)
+        else:
+            yield from (replace(run, **asdict(network)) for network in recipe.networks)

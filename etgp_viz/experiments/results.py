@@ -107,7 +107,7 @@ def details_folder(path: str | Path) -> Path:
 
 def failure(run: Run, reason: str) -> list[dict[str, Any]]:
     """The row of a run that failed."""
-    told = " ".join(reason.split())[:300]
+    told = " ".join(reason.split())[:1000]
     row = {"id": run.id, "rows": 1, "status": f"failed: {told}", "inference": ""}
     return [dict.fromkeys(COLUMNS) | run.settings() | row]
 
