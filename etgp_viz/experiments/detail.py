@@ -7,13 +7,14 @@ inducing points by their coordinates (v₁ᵀ(z − x̄), v₂ᵀ(z − x̄)).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from etgp_viz.experiments.scoring import reliability
-from etgp_viz.experiments.trained import Trained
+from etgp_viz.experiments.trained import Prediction, Trained
 
 __all__ = ["confusion", "detail", "principal_directions"]
 
@@ -25,8 +26,13 @@ PROJECTED = 300
 DIGITS = 4
 
 
-def detail(trained: Trained) -> dict[str, Any]:
+def detail(trained: Trained, tested: Mapping[str, Prediction]) -> dict[str, Any]:
     """A run's details, ready for JSON.
+
+    Parameters
+    ----------
+    trained : the model of the run
+    tested : its predictions of the test rows, for each way of predicting
 
     Keys
     ----
@@ -40,20 +46,22 @@ def detail(trained: Trained) -> dict[str, Any]:
     line : along the first principal direction, see `_along_line`
     projection : data and inducing points in two dimensions, see `_projection`
     """
-    X, Y = trained.data.part("test")
-    labels = Y[:, 0]
-    p = {way: trained.probabilities(X, draws) for way, draws in trained.inferences.items()}
+    point = tested["pe"]
     center, directions = principal_directions(trained.data.train[0])
-    classes = np.argsort(-np.bincount(labels, minlength=trained.data.num_classes), kind="stable")
+    classes = np.argsort(
+        -np.bincount(point.labels, minlength=trained.data.num_classes), kind="stable"
+    )
     shown = np.sort(classes[:CLASSES])
     return _plain(
         {
             "run": trained.run.settings() | {"id": trained.run.id},
             "class_names": list(trained.data.class_names),
             "elbo": _elbo(trained.history.elbo),
-            "confusion": confusion(p["pe"], labels),
-            "reliability": {way: asdict(reliability(q, labels)) for way, q in p.items()},
-            "hardest": _hardest(p["pe"], labels, trained.data.rows["test"]),
+            "confusion": confusion(point.p, point.labels),
+            "reliability": {
+                way: asdict(reliability(found.p, found.labels)) for way, found in tested.items()
+            },
+            "hardest": _hardest(point, trained.data.rows["test"]),
             "line": _along_line(trained, center, directions[0], shown),
             "projection": _projection(trained, center, directions, shown),
         }
@@ -84,9 +92,11 @@ def _elbo(values: np.ndarray) -> dict[str, np.ndarray]:
     return {"epoch": epochs, "value": values[epochs]}
 
 
-def _hardest(p: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> list[dict[str, Any]]:
-    order = np.argsort(p[np.arange(len(labels)), labels], kind="stable")[:HARDEST]
-    return [{"row": rows[i], "label": labels[i], "probabilities": p[i]} for i in order]
+def _hardest(point: Prediction, rows: np.ndarray) -> list[dict[str, Any]]:
+    return [
+        {"row": rows[n], "label": point.labels[n], "probabilities": point.p[n]}
+        for n in np.argsort(point.log_p, kind="stable")[:HARDEST]
+    ]
 
 
 def _along_line(
@@ -110,7 +120,7 @@ def _along_line(
         line = {
             "t": t,
             "classes": classes,
-            "probabilities": trained.probabilities(X, None)[:, classes].T,
+            "probabilities": trained.probabilities(X)[:, classes].T,
             "mean": mean[:, classes].T,
             "deviation": np.sqrt(np.maximum(variance[:, classes].T, 0.0)),
         }

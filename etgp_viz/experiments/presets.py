@@ -114,7 +114,7 @@ LAPTOP = Preset(
             num_monte_carlo=20,
         ),
         "avila": Recipe(
-            (Network((200, 200), 0.1), Network((200, 200), 0.05)),
+            (Network((200, 200), 0.05), Network((100, 100), 0.1)),
             Budget(4000, 1000),
             Budget(2500, 200, (0.02,)),
             svgp_seeds=2,

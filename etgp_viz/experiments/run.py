@@ -20,7 +20,7 @@ from etgp_viz.experiments.columns import COLUMNS, SPLITS, Outcome
 from etgp_viz.experiments.detail import detail
 from etgp_viz.experiments.scoring import scores
 from etgp_viz.experiments.settings import SPEED, Run
-from etgp_viz.experiments.trained import Trained, load_libraries, train
+from etgp_viz.experiments.trained import Prediction, Trained, load_libraries, train
 from etgp_viz.timing.worker import peak_of, resident
 
 __all__ = ["execute"]
@@ -36,14 +36,23 @@ def execute(run: Run) -> Outcome:
     if run.model == SPEED:
         return Outcome(_complete(run, data, speed.measure(run, data)))
     load_libraries()
-    gc.collect()
+    _give_back_memory()
     base = resident()
     held: list[Trained] = []
     peak = peak_of(lambda: held.append(train(run, data)))
     trained = held.pop()
     shared = _of_training(trained) | {"memory_mib": (peak - base) / MIB}
-    rows = [shared | _of_prediction(trained, inference) for inference in trained.inferences]
-    return Outcome(_complete(run, data, rows), detail(trained))
+    predictions = {inference: trained.predict(inference) for inference in trained.inferences}
+    rows = [shared | _of_prediction(trained, *found) for found in predictions.items()]
+    tested = {inference: found["test"] for inference, found in predictions.items()}
+    return Outcome(_complete(run, data, rows), detail(trained, tested))
+
+
+def _give_back_memory() -> None:
+    """Return to the system what earlier runs of this worker left, where the C library can."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _of_training(trained: Trained) -> dict[str, Any]:
@@ -64,18 +73,17 @@ def _of_training(trained: Trained) -> dict[str, Any]:
     }
 
 
-def _of_prediction(trained: Trained, inference: str) -> dict[str, Any]:
-    samples = trained.inferences[inference]
+def _of_prediction(
+    trained: Trained, inference: str, predictions: dict[str, Prediction]
+) -> dict[str, Any]:
     row: dict[str, Any] = {"inference": inference}
-    for split in SPLITS:
-        X, Y = trained.data.part(split)
-        p, log_p = trained.probabilities(X, samples), trained.log_probabilities((X, Y), samples)
-        row |= {f"{split}_{name}": score for name, score in scores(p, log_p, Y[:, 0]).items()}
-    X = trained.data.part("test")[0][:TIMED_ROWS]
+    for split, found in predictions.items():
+        row |= {f"{split}_{name}": score for name, score in scores(*found).items()}
+    X = np.concatenate([trained.data.part(split)[0] for split in SPLITS])[:TIMED_ROWS]
     times = []
-    for _ in range(3):  # the first call traces
+    for _ in range(3):  # the first call may have to compile
         start = time.perf_counter()
-        trained.probabilities(X, samples)
+        trained.probabilities(X, trained.inferences[inference])
         times.append(time.perf_counter() - start)
     return row | {"prediction_seconds_per_1000": min(times[1:]) * 1000.0 / len(X)}
 

@@ -7,14 +7,31 @@ import dataclasses
 import math
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from etgp_viz.datasets import Dataset
+from etgp_viz.experiments.columns import SPLITS
 from etgp_viz.experiments.settings import Run
 
-__all__ = ["Trained", "batch_size", "load_libraries", "make", "steps_per_epoch", "train"]
+__all__ = [
+    "Prediction",
+    "Trained",
+    "batch_size",
+    "load_libraries",
+    "make",
+    "steps_per_epoch",
+    "train",
+]
+
+
+class Prediction(NamedTuple):
+    """Class probabilities ``[N, C]``, log probabilities of the labels ``[N]``, labels ``[N]``."""
+
+    p: np.ndarray
+    log_p: np.ndarray
+    labels: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,15 +63,25 @@ class Trained:
         with gpflow.config.as_context(config):
             yield
 
-    def probabilities(self, X: np.ndarray, samples: int | None) -> np.ndarray:
+    def probabilities(self, X: np.ndarray, samples: int | None = None) -> np.ndarray:
         """Class probabilities ``[N, C]``."""
         with self.as_trained():
             return self.model.predict_y(X, samples=samples)[0].numpy()
 
-    def log_probabilities(self, data: tuple[np.ndarray, np.ndarray], samples: Any) -> np.ndarray:
-        """Log probability of each row's label ``[N]``."""
+    def predict(self, inference: str) -> dict[str, Prediction]:
+        """Predictions of every split that is scored, all rows in one call: each size is compiled.
+
+        Log probabilities come from the model, since a label's probability may be too small for a
+        number.
+        """
+        samples = self.inferences[inference]
+        X, Y = (np.concatenate(parts) for parts in zip(*map(self.data.part, SPLITS), strict=True))
+        p = self.probabilities(X, samples)
         with self.as_trained():
-            return self.model.predict_log_density(data, samples=samples).numpy()
+            log_p = self.model.predict_log_density((X, Y), samples=samples).numpy()
+        ends = np.cumsum([len(self.data.rows[split]) for split in SPLITS])[:-1]
+        parts = zip(*(np.split(array, ends) for array in (p, log_p, Y[:, 0])), strict=True)
+        return dict(zip(SPLITS, map(Prediction._make, parts), strict=True))
 
 
 def load_libraries() -> None:
