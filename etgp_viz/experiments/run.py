@@ -5,6 +5,8 @@ It is what a worker does, so that it needs nothing but the run itself.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import math
 import time
