@@ -210,8 +210,8 @@ def _has_seed(preset: Preset, run: Run) -> bool:
 def _runs(recipe: Recipe, run: Run) -> Iterator[Run]:
     """A model on a data set in every configuration of the recipe."""
     if run.model == SPEED:
-        if recipe.speed:
-            hidden, batch_size = recipe.networks[0].hidden, recipe.etgp.batch_size
+        for hidden in {network.hidden: None for network in recipe.networks if recipe.speed}:
+            batch_size = recipe.etgp.batch_size
             yield replace(run, steps=recipe.speed, batch_size=batch_size, hidden=hidden)
         return
     budget = recipe.svgp if run.sharing else recipe.etgp

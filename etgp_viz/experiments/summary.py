@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
@@ -14,6 +16,8 @@ METRICS = (
     *("validation_accuracy", "validation_log_likelihood"),
     *("seconds_per_epoch", "seconds_per_step", "prediction_seconds_per_1000", "memory_mib"),
 )
+
+RACE = ("dataset", "num_inducing", "hidden", "model", "seconds_per_epoch")
 
 
 def summarise(selected: pd.DataFrame) -> pd.DataFrame:
@@ -48,23 +52,16 @@ def speed_ups(table: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    one row per data set, M, flow and rival, with ``seconds_per_epoch`` of ETGP and ``times``
+    one row per race (data set, M, widths of ETGP's network), flow and rival, with
+    ``seconds_per_epoch`` of ETGP and ``times``
     """
     timed = table[(table["status"] == "ok") & (table["inference"] == "speed")]
     rows = []
-    for (dataset, M), found in timed.groupby(["dataset", "num_inducing"], sort=False):
-        rivals = found[~found["model"].isin(FLOWS)]
-        for flow in found[found["model"].isin(FLOWS)].itertuples():
-            rows += [
-                {
-                    "dataset": dataset,
-                    "num_inducing": M,
-                    "model": flow.model,
-                    "seconds_per_epoch": flow.seconds_per_epoch,
-                    "rival": f"{rival.model} {rival.sharing} ({rival.implementation})",
-                    "times": rival.seconds_per_epoch / flow.seconds_per_epoch,
-                }
-                for rival in rivals[rivals["id"] == flow.id].itertuples()
-            ]
-    names = ["dataset", "num_inducing", "model", "seconds_per_epoch", "rival", "times"]
-    return pd.DataFrame(rows, columns=names)
+    for _, race in timed.groupby("id", sort=False):
+        flows = race["model"].isin(FLOWS)
+        for flow, rival in product(race[flows].itertuples(), race[~flows].itertuples()):
+            row = {name: getattr(flow, name) for name in RACE}
+            row["rival"] = f"{rival.model} {rival.sharing} ({rival.implementation})"
+            row["times"] = rival.seconds_per_epoch / flow.seconds_per_epoch
+            rows.append(row)
+    return pd.DataFrame(rows, columns=[*RACE, "rival", "times"])

@@ -339,7 +339,7 @@ def test_the_table_says_when_rivals_were_picked_on_test():
 
 
 def test_speed_ups_are_ratios_of_epochs():
-    common = {"id": "a", "status": "ok", "inference": "speed", "dataset": "iris"}
+    common = {"id": "a", "status": "ok", "inference": "speed", "dataset": "iris", "hidden": "5"}
     rows = [
         {"model": "etgp-linear", "sharing": "", "implementation": "etgp", "seconds_per_epoch": 0.5},
         {
