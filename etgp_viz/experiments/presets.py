@@ -75,7 +75,9 @@ class Preset:
 QUICK = Preset(
     recipes={
         "digits": Recipe((Network((100,), 0.25),), Budget(300, 500), Budget(400, 200, (0.05,))),
-        "vowel": Recipe((Network((50,), 0.75),), Budget(300, 500), Budget(400, 200, (0.05,))),
+        "vowel": Recipe(
+            (Network((100,), 0.75, 0.03),), Budget(300, 500), Budget(400, 200, (0.05,))
+        ),
     },
     num_inducing=(20,),
     seeds=(0,),
@@ -84,8 +86,8 @@ QUICK = Preset(
 LAPTOP = Preset(
     recipes={
         "vowel": Recipe(
-            (Network((50,), 0.25), Network((50,), 0.75)),
-            Budget(600, 500),
+            (Network((100,), 0.75, 0.03), Network((200,), 0.75, 0.03)),
+            Budget(400, 500),
             Budget(800, 200, (0.02,)),
             fewer=(50, 20),
             num_monte_carlo=20,
@@ -100,7 +102,7 @@ LAPTOP = Preset(
         ),
         "digits": Recipe(
             (Network((200,), 0.5), Network((200,), 0.5, 0.01)),
-            Budget(600, 400),
+            Budget(600, 400, (0.02,)),
             Budget(800, 200, (0.02,)),
             fewer=(50, 20),
             num_monte_carlo=20,

@@ -66,7 +66,7 @@ class Run:
     hidden: tuple[int, ...] = ()
     dropout: float = 0.0
     weight_decay: float = 1e-5
-    samples: int = 50
+    samples: int = 20
     num_monte_carlo: int = 100
     validation: float = 0.1
 
