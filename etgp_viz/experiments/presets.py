@@ -88,7 +88,7 @@ LAPTOP = Preset(
         "vowel": Recipe(
             (Network((100,), 0.75, 0.03), Network((200,), 0.75, 0.03)),
             Budget(400, 500),
-            Budget(800, 200, (0.02,)),
+            Budget(800, 200, (0.02, 0.05)),
             fewer=(50, 20),
             num_monte_carlo=20,
             speed=20,
@@ -103,8 +103,9 @@ LAPTOP = Preset(
         "digits": Recipe(
             (Network((200,), 0.5), Network((200,), 0.5, 0.01)),
             Budget(600, 400, (0.02,)),
-            Budget(800, 200, (0.02,)),
+            Budget(800, 200, (0.02, 0.05)),
             fewer=(50, 20),
+            svgp_seeds=2,
             num_monte_carlo=20,
             speed=20,
         ),
