@@ -18,6 +18,7 @@ Results = Generator[tuple[Run, Outcome | BaseException], None, None]
 
 RETRIES = 1  # of a run that raises an error; of a worker that dies Dask allows more
 SECONDS_TO_CONNECT = 20.0
+LARGE_WORKER = 3 * 2**30  # bytes
 
 
 def here(runs: Iterable[Run], execute: Callable[[Run], Outcome]) -> Results:
@@ -61,6 +62,7 @@ def through_dask(
         for future in as_completed(futures):
             run = by_key[future.key]
             yield run, future.result() if future.status == "finished" else _error(future)
+            _refresh(client, future)
             futures.remove(future)  # the scheduler may forget what is on the disk
             future.release()
 
@@ -103,6 +105,17 @@ def _connected(client: Any, address: str) -> Any:
         return client(address, timeout=SECONDS_TO_CONNECT)
     except (OSError, ValueError) as error:
         fail("scheduler", "the address of a running Dask scheduler", f"{address} ({error})")
+
+
+def _refresh(client: Any, future: Any) -> None:
+    """Replace the worker that finished a run if it has grown large.
+
+    TensorFlow keeps what it has compiled, so that a worker grows with every model it trains.
+    """
+    workers = client.scheduler_info()["workers"]
+    for address in client.who_has([future]).get(future.key, ()):
+        if address in workers and workers[address]["metrics"]["memory"] > LARGE_WORKER:
+            client.restart_workers([address], raise_for_error=False)
 
 
 def _error(future: Any) -> BaseException:

@@ -88,7 +88,7 @@ LAPTOP = Preset(
         "vowel": Recipe(
             (Network((100,), 0.75, 0.03), Network((200,), 0.75, 0.03)),
             Budget(400, 500),
-            Budget(800, 200, (0.02, 0.05)),
+            Budget(600, 200, (0.02, 0.05)),
             fewer=(50, 20),
             num_monte_carlo=20,
             speed=20,

@@ -157,6 +157,16 @@ def test_a_grid_survives_a_worker_that_dies_and_a_run_that_fails(tmp_path):
     assert set(psutil.Process().children(recursive=True)) <= before | _trackers()
 
 
+def test_a_worker_that_has_grown_is_replaced(monkeypatch):
+    def process(run: Run) -> Outcome:
+        return Outcome([{"process": os.getpid()}])
+
+    monkeypatch.setattr(cluster, "LARGE_WORKER", 0)
+    outcomes = dict(cluster.through_dask(RUNS[:3], process, workers=1))
+    assert set(outcomes) == set(RUNS[:3])
+    assert len({outcome.rows[0]["process"] for outcome in outcomes.values()}) > 1
+
+
 def test_a_stopped_cluster_leaves_no_process(tmp_path):
     def slow(run: Run) -> Outcome:
         if run.seed:
