@@ -61,7 +61,7 @@ def through_dask(
         ]
         for future in as_completed(futures):
             run = by_key[future.key]
-            yield run, future.result() if future.status == "finished" else _error(future)
+            yield run, _outcome(future)
             _refresh(client, future)
             futures.remove(future)  # the scheduler may forget what is on the disk
             future.release()
@@ -118,8 +118,9 @@ def _refresh(client: Any, future: Any) -> None:
             client.restart_workers([address], raise_for_error=False)
 
 
-def _error(future: Any) -> BaseException:
-    """Why a run has no outcome."""
-    if future.status == "error":
-        return future.exception()
-    return RuntimeError(f"the cluster lost it ({future.status})")
+def _outcome(future: Any) -> Outcome | BaseException:
+    """What a run brought home, or why it did not: its own error, or that its workers died."""
+    try:
+        return future.result()
+    except Exception as error:
+        return error
