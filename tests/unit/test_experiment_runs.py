@@ -182,7 +182,8 @@ def test_a_stopped_cluster_leaves_no_process(tmp_path):
     assert set(psutil.Process().children(recursive=True)) <= before | _trackers()
 
 
-def test_a_cluster_that_is_not_there_is_named():
+def test_a_cluster_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.5)
     with pytest.raises(ValueError, match=r"^scheduler: expected .* tcp://127.0.0.1:9"):
         next(cluster.through_dask(RUNS, lambda run: Outcome([]), scheduler="tcp://127.0.0.1:9"))
 
