@@ -101,8 +101,8 @@ LAPTOP = Preset(
             num_monte_carlo=20,
         ),
         "digits": Recipe(
-            (Network((200,), 0.5), Network((200,), 0.5, 0.01)),
-            Budget(600, 400, (0.02,)),
+            (Network((400,), 0.75, 0.01), Network((200,), 0.5, 0.01)),
+            Budget(800, 400),
             Budget(800, 200, (0.02, 0.05)),
             fewer=(50, 20),
             svgp_seeds=2,
