@@ -1,10 +1,13 @@
 """The grids that have a name, and what each of them spends on whom.
 
-=======  ==============================================  ==============================
+=======  ==============================================  =================================
 quick    digits, vowel; M = 20, one seed                 minutes
 laptop   vowel, absenteeism, avila, leaves100, digits    under two hours on two cores
-paper    the paper's data sets and the paper's settings  days; meant for a cluster
-=======  ==============================================  ==============================
+paper    the paper's data sets and the paper's settings  tens of thousands of hours of one
+                                                         core: for a cluster, or in parts
+=======  ==============================================  =================================
+
+Networks, rates and steps of the laptop's were found in short trials with one seed.
 """
 
 from __future__ import annotations
