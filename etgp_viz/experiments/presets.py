@@ -7,7 +7,8 @@ paper    the paper's data sets and the paper's settings  tens of thousands of ho
                                                          core: for a cluster, or in parts
 =======  ==============================================  =================================
 
-Networks, rates and steps of the laptop's were found in short trials with one seed.
+Networks, rates and steps of the laptop's were found in short trials with one or two seeds, in which
+test scores were seen as well; between those that are left only validation rows decide.
 """
 
 from __future__ import annotations
