@@ -1,6 +1,7 @@
 """Exercises of lesson 01, Gaussian processes in one sitting."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -171,10 +172,9 @@ KERNEL = Exercise(
 
 
 def _inputs_of_a_draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """A kernel matrix of four inputs that are not too close, and the noise of three draws."""
-    x = 0.7 * np.arange(4) + rng.uniform(0.0, 0.3, 4)
-    lengthscale, variance = rng.uniform(0.4, 0.9), rng.uniform(0.5, 2.0)
-    return _kernel_matrix(x, lengthscale, variance), rng.standard_normal((3, 4))
+    """A covariance matrix of four values, and the noise of three draws."""
+    root = rng.uniform(0.0, 1.0, (4, 4))
+    return root @ root.T + 0.1 * np.eye(4), rng.standard_normal((3, 4))
 
 
 def _package_draw(K: np.ndarray, noise: np.ndarray) -> np.ndarray:
@@ -303,16 +303,16 @@ CONDITION = Exercise(
 PICTURES = {"A": "periodic", "B": "nnet", "C": "matern32", "D": "arccos"}
 
 
-def _stationary(**mistaken: int) -> dict[str, int]:
-    """Whether each matrix is constant along its diagonals, with some mistaken."""
+@cache
+def _judged() -> dict[str, int]:
+    """Whether each matrix is constant along its diagonals."""
     from etgp_viz import prior, warping
 
     x = np.linspace(-3.0, 3.0, 30)
     matrices = {
         letter: prior.covariance_matrix(prior.kernel(name), x) for letter, name in PICTURES.items()
     }
-    judged = {letter: int(warping.not_toeplitz(K) < 1e-6) for letter, K in matrices.items()}
-    return judged | mistaken
+    return {letter: int(warping.not_toeplitz(K) < 1e-6) for letter, K in matrices.items()}
 
 
 READ = Exercise(
@@ -325,21 +325,21 @@ READ = Exercise(
     stub='stationary = {"A": None, "B": None, "C": None, "D": None}',
     name="stationary",
     answer=Numbers(tuple(PICTURES), tolerance=0.1),
-    truth=_stationary,
+    truth=_judged,
     mistakes={
         "a constant variance is enough": Mistake(
-            lambda: _stationary(D=1),
+            lambda: _judged() | {"D": 1},
             "In D the main diagonal has one colour, so the variance is the same everywhere. But "
             "look at the diagonals beside it: near the centre the covariance falls faster than "
             "near the corners. All diagonals must be constant.",
         ),
         "stripes are not stationary": Mistake(
-            lambda: _stationary(A=0),
+            lambda: _judged() | {"A": 0},
             "The stripes of A run along the diagonals: the value depends on x − x′ alone. That it "
             "comes back after one period does not matter.",
         ),
         "symmetry is enough": Mistake(
-            lambda: _stationary(B=1),
+            lambda: _judged() | {"B": 1},
             "B is symmetric, as every covariance matrix is. But its main diagonal changes colour: "
             "the variance depends on x.",
         ),
