@@ -336,7 +336,7 @@ LESSON = Lesson(
             "What students get wrong: the sign of the log-derivative, and where it is taken. Let "
             "them draw two tick marks before and after a steep map: same mass, longer interval."
         ),
-        "LOTUS: averages without a density": (
+        "Code: LOTUS, averages without a density": (
             "Ask the room for the mean of exp(f₀) before you compute it; most say 1. Two "
             "equally likely values, −1 and 1, settle it in a minute."
         ),

@@ -16,7 +16,7 @@ TARGET = (-1.0, 0.0, 3.0)
 _QUANTILES = ("lower edge of the band (2.5 %)", "median", "upper edge of the band (97.5 %)")
 
 
-def sal_step(values: Sequence[float]) -> tuple[Any, np.ndarray]:
+def sal_step(values: Sequence[float] | np.ndarray) -> tuple[Any, np.ndarray]:
     """A SAL step, and its raw parameters."""
     from etgp_viz import flows  # TensorFlow: only when an answer is checked
 

@@ -1,5 +1,6 @@
 """Joint draws of one process at two inputs: how much one value says about the other."""
 
+import numpy as np
 import plotly.graph_objects as go
 
 from etgp_viz import style
@@ -19,7 +20,7 @@ def make(record: TwoPoints) -> go.Figure:
                 x=record.draws[0], y=record.draws[1], name="draws", mode="markers",
                 marker=dots, hovertemplate=f"a draw<br>{hover}",
             ),
-            frames.line(*record.contour, "holds 95 %", style.NEUTRAL),
+            frames.line(record.contour[0], record.contour[1], "holds 95 %", style.NEUTRAL),
         ],
         {
             "template": style.TEMPLATE,
@@ -39,8 +40,8 @@ def update(fig: go.Figure, record: TwoPoints, refit: bool = False) -> None:
     (u, v), (a, b) = record.draws, record.contour
     first, second = (f"{record.name}({_told(x)})" for x in record.x)
     layout = {
-        "xaxis.range": frames.limits(fig, "xaxis", [*u, *a], refit),
-        "yaxis.range": frames.limits(fig, "yaxis", [*v, *b], refit),
+        "xaxis.range": frames.limits(fig, "xaxis", np.concatenate([u, a]), refit),
+        "yaxis.range": frames.limits(fig, "yaxis", np.concatenate([v, b]), refit),
         "xaxis.title.text": f"value {first}",
         "yaxis.title.text": f"value {second}",
         "annotations[0].text": (

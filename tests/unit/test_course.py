@@ -121,6 +121,14 @@ def test_the_notebook_has_every_exercise(number):
 
 
 @each_lesson
+def test_notes_for_the_teacher_have_their_place(number):
+    cells = nbformat.read(NOTEBOOKS[number], as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert set(lesson(number).teaching) <= {"", *headings}
+
+
+@each_lesson
 @pytest.mark.parametrize("solved", [False, True], ids=["as shipped", "with solutions"])
 def test_the_notebook_checks(number, solved):
     for exercise, cell in zip(lesson(number).exercises, tagged(number, "exercise"), strict=True):
