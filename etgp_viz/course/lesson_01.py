@@ -385,7 +385,7 @@ LESSON = Lesson(
         "Derive": (
             "What students get wrong: that a Gaussian process is a function with Gaussian shape; "
             "that the kernel is the function; that the 95 % band holds 95 % of *paths* (it holds "
-            "95 % at each x, and most paths leave it somewhere)."
+            "95 % at each x, and many paths leave it somewhere)."
         ),
         "Two linked points": (
             "Ask the room: from which distance on does one value tell nothing about the other? "
