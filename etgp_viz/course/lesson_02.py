@@ -81,8 +81,8 @@ PREDICT = Exercise(
     ),
     solution='prediction = {"share above 1": 0.5, "mean against 1": 1}',
     explanation=(
-        "An increasing map takes the median to the median: half of the values stay above. It does "
-        "not take the mean to the mean, unless it is a straight line."
+        "An increasing map takes the median to the median: half of the values stay above. A "
+        "straight line also takes the mean to the mean; a bent map in general does not."
     ),
     reveal=lambda: f"The mean of exp(f₀) is exp(1/2), about {_exponential()[1]:.2f}.",
 )
@@ -205,8 +205,8 @@ EXPECT = Exercise(
     mistakes={
         "G of the mean": Mistake(
             lambda: _lotus() | {"mean": _lotus(scale=0.0)["mean"]},
-            "This mean is G(0), the image of the mean. LOTUS averages the images: the mean of "
-            "G(f₀) is not G of the mean, unless G is a straight line.",
+            "This mean is G(0), the image of the mean. LOTUS averages the images, and "
+            "for a bent G that is in general another number.",
         ),
         "nodes not scaled": Mistake(
             lambda: _lotus(scale=1.0),
