@@ -44,7 +44,7 @@ PREDICT = Exercise(
     id="01.1",
     kind="predict-then-reveal",
     prompt=(
-        "A grey band in the explorer below holds, at each x, the central 95 % of all values that "
+        "A shaded band in the explorer below holds, at each x, the central 95 % of all values that "
         "f₀(x) can take. Before you move anything: by what number is the width of this band "
         "multiplied when the variance σ² is made four times as large, and by what number when the "
         "lengthscale ℓ is made twice as large?"

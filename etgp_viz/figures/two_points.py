@@ -24,7 +24,8 @@ def make(record: TwoPoints) -> go.Figure:
         ],
         {
             "template": style.TEMPLATE,
-            "height": 380,
+            "width": 480,  # nearly a square: a round cloud is to look round
+            "height": 460,
             "margin": {"r": 20},
             "xaxis": {"title": {"text": ""}, "nticks": 7},
             "yaxis": {"title": {"text": ""}, "nticks": 7},
