@@ -156,13 +156,16 @@ def _rng() -> np.random.Generator:
 
 def example_model() -> tuple[Any, tuple[np.ndarray, np.ndarray]]:
     """An ETGP of four classes with random SAL flows and a wide q(u₀), and data for it."""
-    from etgp_viz import ETGP, flows, prior
+    from etgp_viz import flows, prior
+    from etgp_viz.model import ETGP
 
-    rng, C, M = np.random.default_rng(0), 4, 10
+    rng, C, Z = np.random.default_rng(0), 4, np.linspace(-3.0, 3.0, 10)
     network = prior.random_network(flows.SAL(1), C, seed=7)
-    model = ETGP(prior.kernel("rbf"), network, np.linspace(-3, 3, M)[:, None], whiten=False)
-    model.q_mu.assign(rng.normal(size=(M, 1)))
-    model.q_sqrt.assign(0.5 * np.eye(M)[None])
+    model = ETGP(prior.kernel("rbf"), network, Z[:, None], whiten=False)
+    # A belief that is as smooth as the prior: m = L v and S = 0.7² L Lᵀ with L Lᵀ = Kzz.
+    root = np.linalg.cholesky(prior.covariance_matrix(model.kernel, Z) + 1e-6 * np.eye(len(Z)))
+    model.q_mu.assign(root @ rng.normal(size=(len(Z), 1)))
+    model.q_sqrt.assign(0.7 * root[None])
     return model, (np.linspace(-3, 3, 60)[:, None], rng.integers(0, C, (60, 1)))
 
 

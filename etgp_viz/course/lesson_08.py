@@ -47,14 +47,14 @@ PREDICT = Exercise(
             lambda: _guess(2, 12, 36),
             "These are the parameters of one flow. The network puts out those of all C flows.",
         ),
+        "one number for each element": Mistake(
+            lambda: _guess(306, 612, 1836),
+            "An element has three parameters: its height a, its slope b and its place c.",
+        ),
         "length forgotten": Mistake(
             lambda: _guess(306, 1836, 1836),
             "Three steps one after the other have three times the parameters of one: each has "
             "its own a, b and c.",
-        ),
-        "one number for each element": Mistake(
-            lambda: _guess(306, 612, 1836),
-            "An element has three parameters: its height a, its slope b and its place c.",
         ),
         "one parameter for LINEAR": Mistake(
             lambda: _guess(153, 1836, 5508),
