@@ -1,0 +1,60 @@
+// Draws the figures of a page from the JSON beside them, and moves explorers along their slider.
+(() => {
+  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
+
+  // A figure at another position of the slider: the one at the start, with what is different there.
+  function moved(figure, changes) {
+    const copy = structuredClone(figure);
+    for (const [path, value] of changes) {
+      let place = copy;
+      for (const key of path.slice(0, -1)) place = place[key];
+      if (value === null) delete place[path.at(-1)];
+      else place[path.at(-1)] = value;
+    }
+    return copy;
+  }
+
+  function sized({ data, layout }) {
+    const { width, height, ...rest } = layout; // the page says how large a plot is
+    const size = parseFloat(getComputedStyle(document.body).getPropertyValue("--plot-text"));
+    return [data, size ? { ...rest, font: { ...rest.font, size } } : rest];
+  }
+
+  function draw(still) {
+    if (still.dataset.drawn) return;
+    still.dataset.drawn = "yes";
+    const content = JSON.parse(still.querySelector("script").textContent);
+    const plots = [...still.querySelectorAll(".plot")];
+    const shown = plots.map((plot) => content.names.indexOf(plot.dataset.name));
+    plots.forEach((plot, k) => Plotly.newPlot(plot, ...sized(content.figures[shown[k]]), config));
+
+    const slider = still.querySelector("input[type=range]");
+    if (!slider) return;
+    slider.addEventListener("input", () => {
+      const frame = content.frames[slider.valueAsNumber];
+      const changes = new Map(frame.changes);
+      still.querySelector(".title").textContent = frame.title;
+      still.querySelector("[role=status]").textContent = frame.words;
+      still.querySelector("output").textContent = frame.label;
+      slider.setAttribute("aria-valuetext", frame.label);
+      plots.forEach((plot, k) => {
+        const found = changes.get(content.names[shown[k]]) ?? [];
+        Plotly.react(plot, ...sized(moved(content.figures[shown[k]], found)), config);
+        plot.setAttribute("aria-label", frame.words);
+      });
+    });
+    for (const plot of plots) {
+      plot.setAttribute("role", "img");
+      plot.setAttribute("aria-label", still.querySelector("[role=status]").textContent);
+    }
+  }
+
+  // What is far down the page is drawn when somebody comes near it, and before it is printed.
+  const near = new IntersectionObserver(
+    (seen) => seen.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
+    { rootMargin: "600px" },
+  );
+  const stills = document.querySelectorAll(".still");
+  stills.forEach((still) => near.observe(still));
+  window.addEventListener("beforeprint", () => stills.forEach(draw));
+})();
