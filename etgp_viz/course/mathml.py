@@ -13,16 +13,24 @@ __all__ = ["to_mathml"]
 
 _TOKEN = re.compile(r"\\[a-zA-Z]+\*?|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
 
-_GREEK = (
+_SMALL = (
     "alpha beta gamma delta zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon chi "
     "psi omega"
 )
+_CAPITAL = "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+
+
+def _greek(names: str, kind: str) -> dict[str, str]:
+    """Name in LaTeX → letter; Unicode calls one of them lamda."""
+    return {
+        name: unicodedata.lookup(f"GREEK {kind} LETTER {name.lower().replace('lambda', 'lamda')}")
+        for name in names.split()
+    }
+
+
 _IDENTIFIERS = {
-    **{name: unicodedata.lookup(f"GREEK SMALL LETTER {name.replace('lambda', 'lamda')}")
-       for name in _GREEK.split()},
-    **{name.capitalize(): unicodedata.lookup(
-        f"GREEK CAPITAL LETTER {name.replace('lambda', 'lamda')}")
-       for name in "gamma delta theta lambda xi pi sigma upsilon phi psi omega".split()},
+    **_greek(_SMALL, "SMALL"),
+    **_greek(_CAPITAL, "CAPITAL"),
     "epsilon": "ϵ", "varepsilon": "ε", "phi": "ϕ", "varphi": "φ", "vartheta": "ϑ", "ell": "ℓ",
     "infty": "∞", "partial": "∂", "nabla": "∇", "emptyset": "∅", "top": "⊤", "Re": "ℜ",
     "prime": "′", "dots": "…", "ldots": "…", "cdots": "⋯", "vdots": "⋮", "ddots": "⋱", "%": "%",
@@ -33,19 +41,21 @@ _OPERATORS = {
     "oplus": "⊕", "ast": "∗", "star": "⋆", "setminus": "∖", "cup": "∪", "cap": "∩", "wedge": "∧",
     "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "ll": "≪", "gg": "≫",
     "approx": "≈", "sim": "∼", "simeq": "≃", "equiv": "≡", "propto": "∝", "in": "∈",
-    "notin": "∉", "subset": "⊂", "subseteq": "⊆", "mid": "∣", "perp": "⊥", "parallel": "∥",
+    "subset": "⊂", "subseteq": "⊆", "mid": "∣", "perp": "⊥", "parallel": "∥",
     "to": "→", "rightarrow": "→", "leftarrow": "←", "mapsto": "↦", "Rightarrow": "⇒",
-    "Leftrightarrow": "⇔", "implies": "⇒", "iff": "⇔", "longrightarrow": "⟶", "forall": "∀",
+    "Leftrightarrow": "⇔", "Longleftrightarrow": "⟺", "longmapsto": "⟼", "implies": "⇒",
+    "iff": "⇔", "longrightarrow": "⟶", "Longrightarrow": "⟹", "forall": "∀",
     "exists": "∃", "langle": "⟨", "rangle": "⟩", "lVert": "‖", "rVert": "‖", "Vert": "‖",
     "|": "‖", "lvert": "|", "rvert": "|", "vert": "|", "{": "{", "}": "}", "colon": ":",
     "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "coloneqq": "≔", "succ": "≻",
     "succeq": "⪰", "int": "∫",
 }  # fmt: skip
 _LARGE = {"sum": "∑", "prod": "∏", "bigcup": "⋃", "bigcap": "⋂"}
-_FUNCTIONS = set(
+_NAMED = (
     "arg arcsin arctan cos cosh det diag dim exp inf ker lim log ln max min Pr sin sinh sup tan "
-    "tanh argmax argmin".split()
+    "tanh argmax argmin"
 )
+_FUNCTIONS = set(_NAMED.split())
 _UNDER = {"lim", "max", "min", "sup", "inf", "argmax", "argmin", "det", "Pr"}
 # No space between a function and these; the mark stands in until it is known what follows.
 _OPENING = {"(", "[", "\\left", "\\big", "\\bigl", "\\Big", "\\Bigl", "\\{", None}
@@ -103,9 +113,9 @@ class _Parser:
         while (mark := self.peek()) in ("_", "^", "'"):
             self.take()
             if mark == "_":
-                below = self.element()
+                below = self.argument()
             else:
-                more = "<mo>′</mo>" if mark == "'" else self.element()
+                more = "<mo>′</mo>" if mark == "'" else self.argument()
                 above = f"<mrow>{above}{more}</mrow>" if above else more
         bare = name.lstrip("\\")
         if bare in _FUNCTIONS or bare in _UPRIGHT:
@@ -118,6 +128,13 @@ class _Parser:
         if below:
             return f"<{under}>{base}{below}</{under}>"
         return f"<{over}>{base}{above}</{over}>" if above else base
+
+    def argument(self) -> str:
+        """One element; of a number, one digit, as LaTeX takes it."""
+        token = self.peek() or ""
+        if token[:1].isdigit() and len(token) > 1:
+            self.tokens[self.at : self.at + 1] = [token[0], token[1:]]
+        return self.element()
 
     def element(self) -> str:
         """One letter, number, operator, group or command."""
@@ -150,17 +167,19 @@ class _Parser:
         if name in _SIZES:
             return self.element()
         if name in ("frac", "tfrac", "dfrac"):
-            return f"<mfrac>{self.element()}{self.element()}</mfrac>"
+            return f"<mfrac>{self.argument()}{self.argument()}</mfrac>"
         if name == "binom":
-            inner = f'<mfrac linethickness="0">{self.element()}{self.element()}</mfrac>'
+            inner = f'<mfrac linethickness="0">{self.argument()}{self.argument()}</mfrac>'
             return f"<mrow><mo>(</mo>{inner}<mo>)</mo></mrow>"
         if name == "sqrt":
             return self.root()
+        if name == "boxed":
+            return f'<mrow class="boxed">{self.argument()}</mrow>'
         if name in _ACCENTS:
-            return f'<mover accent="true">{self.element()}<mo>{_ACCENTS[name]}</mo></mover>'
+            return f'<mover accent="true">{self.argument()}<mo>{_ACCENTS[name]}</mo></mover>'
         if name in ("underbrace", "overbrace"):
             kind, brace = ("munder", "⏟") if name == "underbrace" else ("mover", "⏞")
-            return f"<{kind}>{self.element()}<mo stretchy='true'>{brace}</mo></{kind}>"
+            return f"<{kind}>{self.argument()}<mo stretchy='true'>{brace}</mo></{kind}>"
         if name in _ALPHABETS:
             return _letters(self.raw(), _ALPHABETS[name])
         if name in _UPRIGHT:
@@ -173,11 +192,11 @@ class _Parser:
 
     def root(self) -> str:
         if self.peek() != "[":
-            return f"<msqrt>{self.element()}</msqrt>"
+            return f"<msqrt>{self.argument()}</msqrt>"
         self.take()
         degree = self.row(until={"]"})
         self.expect("]")
-        return f"<mroot>{self.element()}{degree}</mroot>"
+        return f"<mroot>{self.argument()}{degree}</mroot>"
 
     def fenced(self) -> str:
         opening = self.delimiter()

@@ -6,7 +6,7 @@ Handouts and slides are two ways to lay out the same pieces.
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -17,11 +17,12 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
 
 from etgp_viz.course.mathml import to_mathml
-from etgp_viz.course.stills import EXPLORER, FIGURE
+from etgp_viz.course.stills import EXPLORER, FIGURE, PERSONAL
 
 __all__ = ["Piece", "Renderer", "markdown"]
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
+WIDTH = 62  # letters in a line of a slide
 ONLY_LIVE = "<p class='note'>This part lives in the notebook: open it there to move it.</p>"
 
 
@@ -86,7 +87,7 @@ def markdown(source: str, folder: Path) -> list[Piece]:
 def _text_piece(kind: str, level: int, rendered: str) -> Piece:
     words = re.sub(r"<annotation.*?</annotation>|<[^>]+>", "", rendered)
     breaks = len(re.findall(r"<(?:li|tr|br|pre)\b", rendered))
-    lines = sum(1 + len(line) // 75 for line in words.splitlines() if line.strip())
+    lines = sum(1 + len(line) // WIDTH for line in words.splitlines() if line.strip())
     tall = 2.0 * rendered.count('display="block"')
     if kind == "heading":
         return Piece("heading", rendered, level, 2.0)
@@ -107,6 +108,8 @@ class Renderer:
             yield from markdown(cell.source, self.folder)
         elif cell.cell_type == "code" and cell.source.strip():
             is_exercise = "exercise" in cell.metadata.get("tags", ())
+            if not is_exercise and any(PERSONAL in each.get("data", ()) for each in cell.outputs):
+                return
             lines = 1.0 + cell.source.count("\n")
             code = self._highlight(cell.source)
             yield Piece("exercise" if is_exercise else "code", code, lines=lines)
@@ -138,7 +141,8 @@ class Renderer:
             yield _printed(data["text/plain"])
 
     def _figure(self, figure: dict[str, Any]) -> str:
-        return f"<div class='still'>{self._plot('', figure, wide=True)}{self._json([figure])}</div>"
+        plot, content = self._plot("", figure, wide=True), self._json([figure], [""], [])
+        return f"<div class='still'>{plot}{content}</div>"
 
     def _explorer(self, still: dict[str, Any]) -> str:
         """An explorer's page: title, words, its slider and its pictures; see stills.js."""
@@ -149,11 +153,11 @@ class Renderer:
             for name, story in still["stories"]
         )
         plots = "".join(
-            self._plot(name, figure, name in still["wide"])
-            for name, figure in still["figures"].items()
+            self._plot(name, figure, name in still["wide"]) for name, figure in still["figures"]
         )
         frames = [{**frame, "changes": [*frame["changes"].items()]} for frame in frames]
-        content = self._json(list(still["figures"].values()), list(still["figures"]), frames)
+        names, figures = zip(*still["figures"], strict=True)
+        content = self._json(figures, names, frames)
         return (
             f"<div class='still explorer'><p class='title'>{html.escape(here['title'])}</p>"
             f"<p role='status'>{html.escape(here['words'])}</p>"
@@ -170,10 +174,8 @@ class Renderer:
         kind = "plot wide" if wide else "plot"
         return f"<div class='{kind}' data-name='{name}' style='height: {height}px'></div>"
 
-    def _json(
-        self, figures: list[Any], names: list[str] | None = None, frames: list[Any] | None = None
-    ) -> str:
-        content = {"figures": figures, "names": names or [""], "frames": frames or []}
+    def _json(self, figures: Sequence[Any], names: Sequence[str], frames: Sequence[Any]) -> str:
+        content = {"figures": figures, "names": names, "frames": frames}
         # A closing tag inside would end the script.
         text = json.dumps(content, separators=(",", ":")).replace("</", "<\\/")
         return f"<script type='application/json'>{text}</script>"

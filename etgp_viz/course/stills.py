@@ -5,23 +5,29 @@ what changes in them. `install` lets a kernel give these out in place of widgets
 """
 
 import base64
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from plotly.basedatatypes import BaseFigure
 
 from etgp_viz.course.checking import Reply
 from etgp_viz.course.progress import Table
-from etgp_viz.explorers.base import Explorer
 
-__all__ = ["EXPLORER", "FIGURE", "changes", "explorer_still", "figure_still", "install"]
+if TYPE_CHECKING:  # an explorer brings TensorFlow, which a page does not need
+    from etgp_viz.explorers.base import Explorer
+
+__all__ = [
+    *("EXPLORER", "FIGURE", "PERSONAL"),
+    *("changes", "explorer_still", "figure_still", "install", "slide"),
+]
 
 EXPLORER = "application/vnd.etgp-viz.explorer+json"
 FIGURE = "application/vnd.etgp-viz.figure+json"
+PERSONAL = "application/vnd.etgp-viz.personal+json"  # for one student's eyes: progress, replies
 DIGITS = 6
 
 
-def explorer_still(explorer: Explorer, name: str = "") -> dict[str, Any]:
+def explorer_still(explorer: "Explorer", name: str = "") -> dict[str, Any]:
     """The explorer along its main slider, or along that of the field ``name``.
 
     Returns
@@ -29,14 +35,15 @@ def explorer_still(explorer: Explorer, name: str = "") -> dict[str, Any]:
     slider : what is moved, in words
     start : the position to begin at
     frames : for each position its label, title and words, and the changes of each figure
-    figures : name → the figure at the start
+    figures : pairs of name and figure at the start, in the order of the page
     wide : names of the figures that take a row of their own
     stories : its presets, as name and story
     """
     for _ in explorer.tour(name)[1]:
         pass  # axes grow on the way; the second walk finds them as wide as they need to be
     slider, walk = explorer.tour(name)
-    frames, drawn, start = [], [], 0
+    frames: list[dict[str, Any]] = []
+    drawn, start = [], 0
     for label, here in walk:
         start = len(frames) if here else start
         told = {"title": explorer.title(explorer.state), "words": explorer.summary}
@@ -52,9 +59,9 @@ def explorer_still(explorer: Explorer, name: str = "") -> dict[str, Any]:
         "slider": slider,
         "start": start,
         "frames": frames,
-        "figures": drawn[start],
+        "figures": [[key, figure] for key, figure in drawn[start].items()],
         "wide": list(explorer.full_width),
-        "stories": [[name, preset.story] for name, preset in explorer.presets.items()],
+        "stories": [[words, preset.story] for words, preset in explorer.presets.items()],
     }
 
 
@@ -87,11 +94,11 @@ def _are_alike(old: list[Any], new: list[Any]) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Values as JSON has them; arrays as plotly reads them, in single precision."""
+    """Values as JSON has them; arrays as plotly packs them, in single precision."""
     if isinstance(value, dict):
+        if value.get("dtype") == "f8":
+            return {**value, "dtype": "f4", "bdata": _halved(value["bdata"])}
         return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size:
-        return _packed(value)
     if isinstance(value, np.ndarray | list | tuple):
         return [_plain(part) for part in value]
     if isinstance(value, np.generic):
@@ -101,12 +108,10 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _packed(values: np.ndarray) -> dict[str, Any]:
-    content = np.ascontiguousarray(values, dtype="<f4")
-    packed = {"dtype": "f4", "bdata": base64.b64encode(content.tobytes()).decode()}
-    if values.ndim > 1:
-        packed["shape"] = ", ".join(map(str, values.shape))
-    return packed
+def _halved(packed: str) -> str:
+    """An array in base64, from double to single precision: no screen shows the difference."""
+    values = np.frombuffer(base64.b64decode(packed), dtype="<f8")
+    return base64.b64encode(values.astype("<f4").tobytes()).decode()
 
 
 class _Slider:
@@ -121,7 +126,8 @@ def slide(name: str) -> None:
 
 
 def install(shell: Any) -> None:
-    """Let a kernel's shell give out stills, and none of what concerns one student alone."""
+    """Let a kernel's shell give out stills, and nothing of what concerns one student alone."""
+    from etgp_viz.explorers.base import Explorer
 
     def give(kind: str, content: dict[str, Any]) -> None:
         shell.display_pub.publish({kind: content})
@@ -130,4 +136,4 @@ def install(shell: Any) -> None:
     printers.for_type(Explorer, lambda found: give(EXPLORER, explorer_still(found, _Slider.name)))
     printers.for_type(BaseFigure, lambda found: give(FIGURE, figure_still(found)))
     for personal in (Reply, Table):
-        printers.for_type(personal, lambda found: None)
+        printers.for_type(personal, lambda found: give(PERSONAL, {}))

@@ -104,10 +104,8 @@ def _about(exercise: Exercise) -> str:
         for name, mistake in exercise.mistakes.items()
     )
     hints = "\n".join(f"{number}. {_plain(hint)}" for number, hint in enumerate(exercise.hints, 1))
-    return (
-        f"{_plain(exercise.explanation)}\n\n**Mistakes that its check recognises**\n\n{mistakes}\n\n"
-        f"**Hints**\n\n{hints}"
-    )
+    why = _plain(exercise.explanation)
+    return f"{why}\n\n**Mistakes that its check recognises**\n\n{mistakes}\n\n**Hints**\n\n{hints}"
 
 
 def _plain(text: str) -> str:

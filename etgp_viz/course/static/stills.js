@@ -14,10 +14,18 @@
     return copy;
   }
 
+  // The page says how large a plot is, and how large its words are; margins grow with the words.
   function sized({ data, layout }) {
-    const { width, height, ...rest } = layout; // the page says how large a plot is
+    const { width, height, ...rest } = layout;
     const size = parseFloat(getComputedStyle(document.body).getPropertyValue("--plot-text"));
-    return [data, size ? { ...rest, font: { ...rest.font, size } } : rest];
+    if (!size) return [data, rest];
+    const template = structuredClone(rest.template ?? {});
+    const usual = template.layout?.font?.size ?? 13;
+    const margin = { ...template.layout?.margin, ...rest.margin };
+    for (const side in margin) margin[side] *= size / usual;
+    for (const axis of ["xaxis", "yaxis"])
+      if (template.layout?.[axis]?.title?.font) template.layout[axis].title.font.size = size;
+    return [data, { ...rest, template, margin, font: { ...rest.font, size } }];
   }
 
   function draw(still) {
@@ -56,5 +64,9 @@
   );
   const stills = document.querySelectorAll(".still");
   stills.forEach((still) => near.observe(still));
-  window.addEventListener("beforeprint", () => stills.forEach(draw));
+  window.addEventListener("beforeprint", () => {
+    document.body.classList.add("printing"); // shows every slide
+    stills.forEach(draw);
+  });
+  window.addEventListener("afterprint", () => document.body.classList.remove("printing"));
 })();
