@@ -51,7 +51,7 @@ class Control(ABC):
 
     def told(self, value: Any) -> str:
         """A value as it is read out."""
-        return f"{value:.3g}"
+        return str(value)
 
     @property
     def tooltip(self) -> str:
@@ -101,7 +101,11 @@ class Number(Control):
         if not self.log:
             return _among(value, map(self.check, _evenly(self.low, self.high)))
         powers = _evenly(math.log10(self.low), math.log10(self.high))
-        return _among(value, (self.check(float(f"{10**power:.2g}")) for power in powers))
+        places = (float(f"{10**power:.2g}") for power in powers)
+        return _among(value, (min(max(place, self.low), self.high) for place in places))
+
+    def told(self, value: float) -> str:
+        return f"{value:.3g}"
 
 
 @dataclass(frozen=True)
@@ -127,9 +131,6 @@ class Whole(Control):
 
     def stops(self, value: int) -> tuple[int, ...]:
         return _among(value, map(round, _evenly(self.low, self.high)))
-
-    def told(self, value: int) -> str:
-        return str(value)
 
 
 @dataclass(frozen=True)

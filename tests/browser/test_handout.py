@@ -28,7 +28,7 @@ def lesson():
     """A short lesson that has all that is special on a page, run in a kernel."""
     plain = new_notebook(
         cells=[
-            new_markdown_cell("# 99 · Short\n\nA formula: $\\\\frac{1}{2}$.\n\n## Play"),
+            new_markdown_cell("# 99 · Short\n\nA formula: $\\frac{1}{2}$.\n\n## Play"),
             new_code_cell(FLOW),
             new_code_cell(FLOW, metadata={"handout": "lengthscale"}),
             new_markdown_cell("## Code\n\nSome words."),

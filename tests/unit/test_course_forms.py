@@ -10,15 +10,17 @@ import nbformat
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from etgp_viz import cli
 from etgp_viz.course import stills, versions
 from etgp_viz.course.build import build, short_name
 from etgp_viz.course.checking import LESSONS, lesson
 from etgp_viz.course.exercise import RIGHT
 from etgp_viz.course.handout import handout
 from etgp_viz.course.render import Piece, markdown
-from etgp_viz.course.run import budget
+from etgp_viz.course.run import budget, execute
 from etgp_viz.course.slides import LINES, cut, slides
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -301,3 +303,31 @@ def test_slides_are_cut_where_a_screen_is_full():
     ]
     assert all(slide.lines <= LINES for slide in found if len(slide.pieces) > 1)
     assert {slide.section for slide in found[1:]} == {"Derive"}
+
+
+# The command --------------------------------------------------------------------------------
+
+
+def test_the_command_builds_and_explains(tmp_path, capsys):
+    wanted = ["course", "build", "--no-handouts", "--output", str(tmp_path / "out"), "--lessons"]
+    assert cli.main([*wanted, "00,06"]) == 0
+    out = capsys.readouterr().out
+    assert "✓ 2 notebooks" in out
+    assert "course.zip" in out
+    assert len(list((tmp_path / "out" / "instructor").iterdir())) == 2
+    assert cli.main([*wanted, "6"]) == 2
+    assert "lessons: expected some of 00," in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["course"])
+
+
+@pytest.mark.slow
+def test_a_notebook_runs_in_a_folder_of_its_own():
+    cells = [new_code_cell("open('here.txt', 'w').close()"), new_code_cell("1 / 0")]
+    ran = []
+    before = set(Path().iterdir())
+    assert 0.0 < execute(new_notebook(cells=cells[:1]), lambda: ran.append(1)) < 60.0
+    assert ran == [1]
+    assert set(Path().iterdir()) == before
+    with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
+        execute(new_notebook(cells=cells))
