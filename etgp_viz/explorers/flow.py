@@ -107,6 +107,7 @@ class FlowExplorer(Explorer):
     """
 
     State = FlowState
+    handout = ("linear_a", "sal_a", "tanh_a1", "amount")
     pictures: ClassVar = {
         "paths": paths,
         "parameters": parameters,
