@@ -28,30 +28,33 @@ function placesOf(trace, index, change) {
 
 const axisOf = (plot, name) => plot._fullLayout[name.replace(/^(x|y)/, "$1axis")];
 
-// On what a trace of a stack stands: the sum of the traces before it.
-function heightBelow(plot, trace, length) {
-  const before = plot._fullData.slice(0, trace.index)
-    .filter((other) => other.stackgroup === trace.stackgroup && other.visible === true);
-  return Array.from({ length }, (_, k) =>
-    before.reduce((sum, other) => sum + (other._etgpY ?? other.y)[k], 0));
-}
+// The traces below one of a stack, and the height that they add up to.
+const under = (plot, trace) => plot._fullData.slice(0, trace.index)
+  .filter((other) => other.stackgroup === trace.stackgroup && other.visible === true);
+const heights = (traces, length) => Array.from({ length }, (_, k) =>
+  traces.reduce((sum, other) => sum + (other._etgpY ?? other.y)[k], 0));
+
+const groupOf = (plot, trace) => plot.querySelector(`.trace${trace.uid}`);
 
 // Each of these gives what to do to show a trace after a change, as a list of functions; null if
 // plotly must draw it.
 function moveLine(plot, trace, group, { x, y }, toX, toY) {
   if (trace.line.shape !== "linear") return null;
-  const below = trace.stackgroup ? heightBelow(plot, trace, y.length) : null;
-  const point = (value, k) => `${toX(x[k]).toFixed(2)},${toY(value + (below?.[k] ?? 0)).toFixed(2)}`;
+  const stack = trace.stackgroup ? under(plot, trace) : [];
+  const floor = heights(stack, y.length);
+  const point = (value, k) => `${toX(x[k]).toFixed(2)},${toY(value + floor[k]).toFixed(2)}`;
   const points = Array.from(y, point).join("L");
-  const line = group?.querySelector(".js-line"), fill = group?.querySelector(".js-fill");
+  const line = group?.querySelector(".js-line");
   if (trace.line.width > 0 && !line) return null;
   const steps = line ? [() => line.setAttribute("d", `M${points}`)] : [];
-  if (!fill) return trace.fill === "none" || trace.fill === undefined ? steps : null;
-  const floor = toY(0).toFixed(2);
+  if (!trace.fill || trace.fill === "none") return steps;
+  // plotly keeps the area between two traces with the lower one.
+  const fill = stack.length ? groupOf(plot, stack.at(-1))?.querySelector(".js-tonext")
+    : group?.querySelector(".js-fill");
+  const back = Array.from(floor, (_, k) => point(0, k)).reverse().join("L");
   const closed = trace.fill === "toself" ? `M${points}Z`
-    : below ? `M${points}L${Array.from(below, (_, k) => point(0, k)).reverse().join("L")}Z`
-    : trace.fill === "tozeroy" ? `M${toX(x[0])},${floor}L${points}L${toX(x.at(-1))},${floor}Z` : null;
-  return closed && [...steps, () => fill.setAttribute("d", closed)];
+    : trace.stackgroup || trace.fill === "tozeroy" ? `M${points}L${back}Z` : null;
+  return fill && closed ? [...steps, () => fill.setAttribute("d", closed)] : null;
 }
 
 function moveDots(plot, trace, group, places, toX, toY) {
@@ -122,7 +125,7 @@ function moveTrace(plot, index, change) {
   const z = valueIn(change, "z", index), moves = SCATTER[trace?.mode];
   if (trace?.type === "heatmap" && z && !valueIn(change, "x", index)) return moveHeat(plot, trace, z);
   if (trace?.type !== "scatter" || trace.visible !== true || !moves) return null;
-  const places = placesOf(trace, index, change), group = plot.querySelector(`.trace${trace.uid}`);
+  const places = placesOf(trace, index, change), group = groupOf(plot, trace);
   if (!places) return null;
   return moves(plot, trace, group, places, axisOf(plot, trace.xaxis).c2p, axisOf(plot, trace.yaxis).c2p);
 }

@@ -38,16 +38,16 @@ def move(
     first : the first trace to change
     """
     count = max((len(values) for values in traces.values()), default=0)
-    changed = [
-        k
-        for k in range(count)
-        if any(not _same(_value_at(fig._data[first + k], name), traces[name][k]) for name in traces)
-    ]
+    differs = {
+        name: [not _same(_value_at(fig._data[first + k], name), values[k]) for k in range(count)]
+        for name, values in traces.items()
+    }
+    changed = [k for k in range(count) if any(flags[k] for flags in differs.values())]
     fig.plotly_update(
         restyle_data={
             name: [_sendable(values[k]) for k in changed]
             for name, values in traces.items()
-            if changed
+            if any(differs[name])
         },
         relayout_data={
             path: value
