@@ -305,6 +305,15 @@ def test_slides_are_cut_where_a_screen_is_full():
     assert {slide.section for slide in found[1:]} == {"Derive"}
 
 
+def test_what_belongs_together_stays_together():
+    head, line = Piece("heading", "<h3>Exercise</h3>", 3, 2.0), Piece("text", "You can", lines=1.5)
+    full, stub = Piece("text", "", lines=LINES - 4), Piece("exercise", "", lines=6)
+    (first, second) = cut([head, full, line, full])
+    assert first.pieces == [head, full]
+    assert second.pieces == [line, full]
+    assert [slide.pieces for slide in cut([head, full, stub, line])] == [[head, full, stub], [line]]
+
+
 # The command --------------------------------------------------------------------------------
 
 
