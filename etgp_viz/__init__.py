@@ -19,6 +19,7 @@ _MODULES = (
     "datasets",
     "doctor",
     "estimator",
+    "experiments",
     "explorers",
     "figures",
     "flows",

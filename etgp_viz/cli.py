@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="where the notebooks live (default: ./etgp-notebooks)",
     )
     _add_timing(verbs)
+    _add_experiment(verbs)
     _add_course(verbs)
     # A tick that the terminal cannot spell must not end the program.
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -47,6 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         from etgp_viz import timing_report
 
         return timing_report.print_report(options)
+    if options.verb == "experiment":
+        from etgp_viz import experiment_report
+
+        typed = shlex.join(["etgp-viz", *(sys.argv[1:] if argv is None else argv)])
+        return experiment_report.print_report(options, typed)
     if options.verb == "course":
         from etgp_viz import course_report
 
@@ -90,6 +97,35 @@ def _add_timing(verbs: Any) -> None:
     )
 
 
+def _add_experiment(verbs: Any) -> None:
+    experiment = verbs.add_parser(
+        "experiment",
+        help="compare ETGP with its rivals on real data",
+        description="Train the models of a preset on its data sets and print the table. Finished "
+        "runs are kept in a file; the same command goes on where it was stopped.",
+        allow_abbrev=False,
+    )
+
+    def add(flag: str, words: str, kind: Any = str, **more: Any) -> None:
+        experiment.add_argument(flag, type=kind, help=words, **more)
+
+    presets = ("quick", "laptop", "paper")
+    add("--preset", "quick (minutes), laptop (hours) or paper", choices=presets, default="quick")
+    add("--datasets", "only these, with commas", _words)
+    add("--models", "only these, with commas, such as etgp-tanh,svgp-rbf-shared,speed", _words)
+    add("--num-inducing", "inducing points M, with commas, instead of the preset's", _numbers)
+    add("--seeds", "seeds, with commas, instead of the preset's", _numbers)
+    add("--steps", "steps of every training, instead of the preset's", int)
+    add("--workers", "processes on this machine (default: one for each core)", int)
+    add("--scheduler", "tcp://host:port of a running Dask scheduler instead")
+    add("--output", "CSV file of the results (default: experiment-PRESET.csv)", Path)
+    experiment.add_argument(
+        "--paper-selection",
+        action="store_true",
+        help="pick the SVGPs' configurations on the test rows, as the paper did",
+    )
+
+
 def _add_course(verbs: Any) -> None:
     course = verbs.add_parser("course", help="build the course, or see how far a class has come")
     tasks = course.add_subparsers(dest="what", required=True, metavar="WHAT")
@@ -124,3 +160,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(",")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

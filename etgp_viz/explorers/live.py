@@ -58,7 +58,7 @@ def library() -> Library:
 class LiveFigure(FigureWidget):
     """A complete figure as a widget that follows the width of its place."""
 
-    _esm = _HERE / "figure.js"
+    _esm = "\n".join((_HERE / name).read_text("utf-8") for name in ("moves.js", "figure.js"))
     leads = traitlets.Bool(False).tag(sync=True)  # whether it is drawn before the others
 
     def __init__(self, figure: go.Figure, leads: bool = False) -> None:

@@ -208,22 +208,12 @@ class TimingExplorer(Explorer):
     # What the base asks for -----------------------------------------------------------------
 
     def numbers(self, state: TimingState) -> Iterator[tuple[str, Any]]:
+        look = _look(state)
         for over in self.pictures:
-            reference = _chosen(over, state)
-            own = self._table if over == "classes" and self._table is not None else None
-            yield (
-                over,
-                timing.curves(
-                    reference.iloc[:0] if own is None else own,
-                    state.quantity,
-                    over,
-                    log=state.log,
-                    reference=reference if state.reference else None,
-                    fit=state.fit,
-                    guess=_guess(state),
-                    rows=ROWS[state.dataset],
-                ),
-            )
+            if over == "classes" and self._table is not None:
+                yield over, look.curves(over, self._table)
+            else:
+                yield over, _reference_curves(over, look)
 
     def title(self, state: TimingState) -> str:
         return f"{QUANTITIES[state.quantity].capitalize()} against the number of classes"
@@ -232,11 +222,7 @@ class TimingExplorer(Explorer):
         told = f"Race: {self._status}. " if self._status else ""
         if self._table is not None and self._table["step"].notna().any():
             return told + " ".join(timing.describe(self._table)[:3])
-        reference = _chosen("classes", state)
-        machine = reference.attrs["machine"]
-        where = f"Reference run on {machine['processor']}, {machine['cores']} cores."
-        said = timing.describe(reference)[:2] or ["None of the chosen models is in it."]
-        return " ".join([told + where, *said])
+        return told + _about_reference(_models(state))
 
     def code(self, state: TimingState) -> str:
         sizes = f"{_classes(state)}, num_data={state.num_data}, num_inducing={state.num_inducing}"
@@ -304,12 +290,61 @@ def _guess(state: TimingState) -> dict[str, float] | None:
     return {name: slopes[name.startswith("etgp")] for name in _models(state)}
 
 
+@dataclass(frozen=True)
+class _Look:
+    """How a race is looked at: all of the state that its curves depend on."""
+
+    models: tuple[str, ...]
+    quantity: str
+    log: bool
+    reference: bool
+    fit: bool
+    guess: tuple[tuple[str, float], ...] | None
+    rows: int
+
+    def curves(self, over: str, own: pd.DataFrame | None) -> timing.Curves:
+        """The race on this machine, if there was one, before the reference run."""
+        reference = _chosen(over, self.models)
+        return timing.curves(
+            reference.iloc[:0] if own is None else own,
+            self.quantity,
+            over,
+            log=self.log,
+            reference=reference if self.reference else None,
+            fit=self.fit,
+            guess=None if self.guess is None else dict(self.guess),
+            rows=self.rows,
+        )
+
+
+def _look(state: TimingState) -> _Look:
+    guess = _guess(state)
+    return _Look(
+        _models(state), state.quantity, state.log, state.reference, state.fit,
+        None if guess is None else tuple(guess.items()), ROWS[state.dataset],
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=6)
+def _reference_curves(over: str, look: _Look) -> timing.Curves:
+    return look.curves(over, None)
+
+
 @lru_cache(maxsize=3)
 def _reference(over: str) -> pd.DataFrame:
     return timing.reference(over)
 
 
-def _chosen(over: str, state: TimingState) -> pd.DataFrame:
+def _chosen(over: str, models: tuple[str, ...]) -> pd.DataFrame:
     """The reference run of the models that race."""
     reference = _reference(over)
-    return reference[reference["model"].isin(_models(state))]
+    return reference[reference["model"].isin(models)]
+
+
+@lru_cache(maxsize=2)
+def _about_reference(models: tuple[str, ...]) -> str:
+    reference = _chosen("classes", models)
+    machine = reference.attrs["machine"]
+    where = f"Reference run on {machine['processor']}, {machine['cores']} cores."
+    said = timing.describe(reference)[:2] or ["None of the chosen models is in it."]
+    return " ".join([where, *said])

@@ -33,7 +33,7 @@ def move(
     Parameters
     ----------
     fig : the figure
-    traces : property → its values, one for each trace from `first` on
+    traces : property, such as "error_y.array" → its values, one for each trace from `first` on
     layout : path, such as "yaxis.range" or "annotations[2].text" → value
     first : the first trace to change
     """
@@ -41,7 +41,7 @@ def move(
     changed = [
         k
         for k in range(count)
-        if any(not _same(fig._data[first + k].get(name), traces[name][k]) for name in traces)
+        if any(not _same(_value_at(fig._data[first + k], name), traces[name][k]) for name in traces)
     ]
     fig.plotly_update(
         restyle_data={
@@ -63,16 +63,16 @@ def _sendable(value: Any) -> Any:
     return np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
 
 
-def _value_at(layout: Any, path: str) -> Any:
+def _value_at(props: Any, path: str) -> Any:
     """What stands at a path such as "annotations[2].text", or None."""
     for key in re.findall(r"\w+", path):
-        if isinstance(layout, dict):
-            layout = layout.get(key)
-        elif isinstance(layout, list | tuple) and int(key) < len(layout):
-            layout = layout[int(key)]
+        if isinstance(props, dict):
+            props = props.get(key)
+        elif isinstance(props, list | tuple) and int(key) < len(props):
+            props = props[int(key)]
         else:
             return None
-    return layout
+    return props
 
 
 def _same(old: Any, new: Any) -> bool:

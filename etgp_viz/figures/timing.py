@@ -71,24 +71,23 @@ def update(fig: go.Figure, record: Curves, refit: bool = False) -> None:
     The axes always fit: a race grows.
     """
     lines = {(line.name, line.kind): line for line in record.lines}
-    keys = [(name, kind) for name in record.slots for kind in KINDS]
+    moved = [_placed(lines.get((name, kind))) for name in record.slots for kind in KINDS]
+    traces = {name: [each[name] for each in moved] for name in moved[0]}
     kind = "log" if record.log else "linear"
     x_range, y_range = _ranges(record)
-    with fig.batch_update():
-        fig.update_xaxes(
-            type=kind, title_text=record.x_title, range=x_range, tickvals=tick_sizes(record)
-        )
-        # On a log axis a tick at 1, 2 and 5 of each decade.
-        fig.update_yaxes(
-            type=kind,
-            title_text=record.y_title,
-            range=y_range,
-            exponentformat="SI",
-            dtick="D2" if record.log else None,
-        )
-        for trace, key in zip(fig.data, keys, strict=True):
-            _move(trace, lines.get(key))
-        _move_labels(fig, record, y_range)
+    labels, y_range = _labels(record, y_range)
+    axes = {
+        "xaxis.type": kind,
+        "xaxis.title.text": record.x_title,
+        "xaxis.range": x_range,
+        "xaxis.tickvals": tick_sizes(record),
+        "yaxis.type": kind,
+        "yaxis.title.text": record.y_title,
+        "yaxis.range": y_range,
+        "yaxis.exponentformat": "SI",
+        "yaxis.dtick": "D2" if record.log else None,  # a tick at 1, 2 and 5 of each decade
+    }
+    frames.move(fig, traces, axes | labels)
 
 
 def _trace(name: str, kind: str) -> go.Scatter:
@@ -107,14 +106,17 @@ def _trace(name: str, kind: str) -> go.Scatter:
     )
 
 
-def _move(trace: go.Scatter, line: Line | None) -> None:
-    trace.x = [] if line is None else line.x
-    trace.y = [] if line is None else line.y
-    spread = line is not None and bool(np.any(line.high > line.low))
-    trace.error_y.visible = spread
-    if line is not None and spread:
-        trace.error_y.array = line.high - line.y
-        trace.error_y.arrayminus = line.y - line.low
+def _placed(line: Line | None) -> dict[str, Any]:
+    """A trace's points and bars; a contestant that is not there has none."""
+    nothing = np.empty(0)
+    x, y, low, high = (nothing,) * 4 if line is None else (line.x, line.y, line.low, line.high)
+    return {
+        "x": x,
+        "y": y,
+        "error_y.visible": bool(np.any(high > low)),
+        "error_y.array": high - y,
+        "error_y.arrayminus": y - low,
+    }
 
 
 def tick_sizes(record: Curves) -> list[float]:
@@ -140,20 +142,23 @@ def _range(values: np.ndarray, log: bool, otherwise: tuple[float, float]) -> lis
     return [low - room, high + room]
 
 
-def _move_labels(fig: go.Figure, record: Curves, y_range: list[float]) -> None:
+def _labels(record: Curves, y_range: list[float]) -> tuple[dict[str, Any], list[float]]:
+    """Changes of the layout that name the lines at their ends, and the range that shows them."""
     ends: dict[str, tuple[float, float, str]] = {}
     for line in record.lines:
         if line.kind in ("measured", "reference") and len(line.x) and line.name not in ends:
             x, y = line.x[-1], line.y[-1]
             place = (np.log10(x), np.log10(y)) if record.log else (x, y)
             suffix = " (reference)" if line.kind == "reference" else ""
-            ends[line.name] = (*place, line.label + suffix)
+            ends[line.name] = (*map(float, place), line.label + suffix)
     at = np.array([end[1] for end in ends.values()])
     heights = frames.spread(at, LABEL_GAP * (y_range[1] - y_range[0])).tolist()
-    places: dict[str, Any] = dict(zip(ends, heights, strict=True))
-    # plotly hides a label outside the frame.
-    fig.layout.yaxis.range = [min([y_range[0], *heights]), max([y_range[1], *heights])]
-    for name, label in zip(record.slots, fig.layout.annotations, strict=True):
-        label.visible = name in ends
+    places = dict(zip(ends, heights, strict=True))
+    changes: dict[str, Any] = {}
+    for k, name in enumerate(record.slots):
+        changes[f"annotations[{k}].visible"] = name in ends
         if name in ends:
-            label.x, label.y, label.text = ends[name][0], places[name], ends[name][2]
+            place = {"x": ends[name][0], "y": places[name], "text": ends[name][2]}
+            changes |= {f"annotations[{k}].{key}": value for key, value in place.items()}
+    # plotly hides a label outside the frame.
+    return changes, [min([y_range[0], *heights]), max([y_range[1], *heights])]

@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CAN_FORK", "answers", "library", "main"]
+__all__ = ["CAN_FORK", "answers", "library", "main", "peak_of", "resident"]
 
 CAN_FORK = sys.platform == "linux"
 
@@ -55,7 +55,7 @@ def answers(request: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
             from etgp_viz.timing.paper import Size
 
             rivals = import_module(_home(request["model"]))
-            state["base"] = _resident()
+            state["base"] = resident()
             state["actions"] = rivals.actions(request["model"], Size(**request["size"]))
             return {"value": time.perf_counter() - start, "quantities": list(state["actions"])}
         case "first":  # tracing and compiling; the second call settles what is left of it
@@ -64,19 +64,20 @@ def answers(request: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
             gc.collect()
             return {"value": seconds}
         case "memory":
-            return {"value": (_peak_of(state["actions"]["step"]) - state["base"]) / MIB}
+            return {"value": (peak_of(state["actions"]["step"]) - state["base"]) / MIB}
         case "time":
             return {"value": timed(state["actions"][request["quantity"]])}
     raise ValueError(f"do: expected build, first, memory or time, got {request['do']!r}")
 
 
-def _resident() -> int:
+def resident() -> int:
+    """Resident memory (bytes) of this process."""
     import psutil
 
     return psutil.Process().memory_info().rss
 
 
-def _peak_of(action: Callable[[], Any]) -> int:
+def peak_of(action: Callable[[], Any]) -> int:
     """Largest resident memory (bytes) of this process during a call."""
     status, clear = Path("/proc/self/status"), Path("/proc/self/clear_refs")
     with contextlib.suppress(OSError):
@@ -92,12 +93,12 @@ def _sampled_peak(action: Callable[[], Any]) -> int:
     """The same where the system keeps no such mark: looked at every millisecond."""
     import threading
 
-    peak, over = _resident(), threading.Event()
+    peak, over = resident(), threading.Event()
 
     def watch() -> None:
         nonlocal peak
         while not over.wait(0.001):
-            peak = max(peak, _resident())
+            peak = max(peak, resident())
 
     watcher = threading.Thread(target=watch)
     watcher.start()

@@ -114,3 +114,36 @@ def test_it_fits_the_window(notebook, screenshots, width):
             f"{name} to fit", 15,
         )  # fmt: skip
     notebook.screenshot(screenshots / f"covariance-{width}.png")
+
+
+# The first image after a press is drawn at once, the last one by plotly: both as rows of colours.
+IMAGES = """async (plot) => {
+  const colours = async () => {
+    const picture = new Image();
+    picture.src = plot.querySelector('.hm image').getAttribute('href');
+    await picture.decode();
+    const canvas = Object.assign(document.createElement('canvas'), { width: 31, height: 31 });
+    const context = canvas.getContext('2d');
+    context.imageSmoothingEnabled = false;
+    context.drawImage(picture, 0, 0, 31, 31);
+    return Array.from(context.getImageData(0, 0, 31, 31).data);
+  };
+  const before = await colours();
+  await new Promise((done) => plot.addEventListener('etgp-moved', done, { once: true }));
+  const atOnce = await colours();
+  await new Promise((done) => plot.on('plotly_afterplot', done));
+  return [before, atOnce, await colours()];
+}"""
+
+
+def test_a_heat_map_that_moves_at_once_has_the_colours_of_plotly(notebook):
+    plot = figure(notebook, "analytic")
+    plot.element.scroll_into_view_if_needed()
+    plot.settle()
+    handle = notebook.page.locator(".etgp-field-a1 .noUi-handle")
+    handle.focus()
+    images = plot.element.evaluate_handle(f"(plot) => ({{ colours: ({IMAGES})(plot) }})")
+    notebook.page.keyboard.press("ArrowLeft")
+    before, at_once, by_plotly = np.array(images.evaluate("async (all) => await all.colours"))
+    assert not np.array_equal(before, at_once)
+    np.testing.assert_allclose(at_once, by_plotly, atol=1.5)

@@ -16,6 +16,8 @@ from etgp_viz.course import stills
 from etgp_viz.explorers import fields
 from etgp_viz.explorers.points import Points
 
+pytestmark = pytest.mark.slow  # all together; see `make test-fast`
+
 ROOT = Path(__file__).parents[2]
 
 # Every explorer, with arguments that keep it small.

@@ -285,8 +285,8 @@ def test_a_request_that_nobody_knows_is_refused():
 def test_peak_memory_sees_a_temporary():
     import numpy as np
 
-    for peak in (worker._peak_of, worker._sampled_peak):
-        before = worker._resident()
+    for peak in (worker.peak_of, worker._sampled_peak):
+        before = worker.resident()
         grown = peak(lambda: np.ones(20_000_000).sum()) - before
         assert 140e6 < grown < 260e6
 

@@ -1,0 +1,27 @@
+"""The paper's comparison as a grid of runs: on a laptop, or on a Dask cluster without a change.
+
+runs = experiments.grid("quick", datasets=["vowel"])
+table = experiments.carry_out(runs, "results.csv")
+print(experiments.summarise(experiments.select(table)))
+"""
+
+from etgp_viz.experiments.columns import Outcome
+from etgp_viz.experiments.execution import carry_out
+from etgp_viz.experiments.presets import PRESETS, grid
+from etgp_viz.experiments.results import load
+from etgp_viz.experiments.selection import select
+from etgp_viz.experiments.settings import MODELS, Run
+from etgp_viz.experiments.summary import speed_ups, summarise
+
+__all__ = [
+    "MODELS",
+    "PRESETS",
+    "Outcome",
+    "Run",
+    "carry_out",
+    "grid",
+    "load",
+    "select",
+    "speed_ups",
+    "summarise",
+]

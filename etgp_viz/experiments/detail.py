@@ -1,0 +1,179 @@
+"""`detail`: what a closer look at one run needs, as plain numbers of a few ten kilobytes.
+
+Inputs have many dimensions and a page has two. Everything is therefore shown along the first
+principal directions v₁, v₂ of the training rows: f₀ and the flows on the line x̄ + t v₁, the
+inducing points by their coordinates (v₁ᵀ(z − x̄), v₂ᵀ(z − x̄)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from etgp_viz.experiments.scoring import reliability
+from etgp_viz.experiments.trained import Prediction, Trained
+
+__all__ = ["confusion", "detail", "principal_directions"]
+
+ELBO_POINTS = 100
+HARDEST = 12
+CLASSES = 8
+LINE_POINTS = 41
+PROJECTED = 300
+DIGITS = 4
+
+
+def detail(trained: Trained, tested: Mapping[str, Prediction]) -> dict[str, Any]:
+    """A run's details, ready for JSON.
+
+    Parameters
+    ----------
+    trained : the model of the run
+    tested : its predictions of the test rows, for each way of predicting
+
+    Keys
+    ----
+    run : its settings
+    class_names : C names
+    elbo : ``epoch`` and ``value``, at most 100 of them
+    confusion : ``[true class, predicted class, count]`` of the test rows, zeros left out
+    reliability : for each way of predicting the bins of `etgp_viz.experiments.scoring`
+    hardest : the test rows whose labels were least expected: ``row`` (of the data set), ``label``,
+        ``probabilities [C]``
+    line : along the first principal direction, see `_along_line`
+    projection : data and inducing points in two dimensions, see `_projection`
+    """
+    point = tested["pe"]
+    center, directions = principal_directions(trained.data.train[0])
+    classes = np.argsort(
+        -np.bincount(point.labels, minlength=trained.data.num_classes), kind="stable"
+    )
+    shown = np.sort(classes[:CLASSES])
+    return _plain(
+        {
+            "run": trained.run.settings() | {"id": trained.run.id},
+            "class_names": list(trained.data.class_names),
+            "elbo": _elbo(trained.history.elbo),
+            "confusion": confusion(point.p, point.labels),
+            "reliability": {
+                way: asdict(reliability(found.p, found.labels)) for way, found in tested.items()
+            },
+            "hardest": _hardest(point, trained.data.rows["test"]),
+            "line": _along_line(trained, center, directions[0], shown),
+            "projection": _projection(trained, center, directions, shown),
+        }
+    )
+
+
+def confusion(p: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Triplets (true class, predicted class, count) ``[K, 3]`` of all pairs that occur."""
+    pairs = np.stack([labels, p.argmax(axis=1)], axis=1)
+    found, counts = np.unique(pairs, axis=0, return_counts=True)
+    return np.column_stack([found, counts])
+
+
+def principal_directions(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean ``[D]`` and the first two principal directions ``[2, D]`` of the rows of X.
+
+    The largest entry of a direction is positive, so that it does not depend on the solver.
+    """
+    center = X.mean(axis=0)
+    _, _, right = np.linalg.svd(X - center, full_matrices=False)
+    directions = right[:2]
+    largest = np.argmax(np.abs(directions), axis=1)
+    return center, directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
+
+
+def _elbo(values: np.ndarray) -> dict[str, np.ndarray]:
+    epochs = np.unique(np.linspace(0, len(values) - 1, ELBO_POINTS).round().astype(int))
+    return {"epoch": epochs, "value": values[epochs]}
+
+
+def _hardest(point: Prediction, rows: np.ndarray) -> list[dict[str, Any]]:
+    return [
+        {"row": rows[n], "label": point.labels[n], "probabilities": point.p[n]}
+        for n in np.argsort(point.log_p, kind="stable")[:HARDEST]
+    ]
+
+
+def _along_line(
+    trained: Trained, center: np.ndarray, direction: np.ndarray, classes: np.ndarray
+) -> dict[str, Any]:
+    """What the model believes on the line x̄ + t v₁, for a few classes.
+
+    ``t [T]``, ``classes``, and ``probabilities``, ``mean``, ``deviation`` of their processes, all
+    ``[classes, T]``. For an ETGP also ``latent_mean`` and ``latent_deviation [T]`` of f₀ and, of
+    its flows G(·; θᶜ(x)),
+
+        b = G(0),    a = (G(1) − G(−1)) / 2
+
+    which for LINEAR are its bᶜ(x) and aᶜ(x) themselves, and else its offset and mean slope.
+    """
+    scores = (trained.data.train[0] - center) @ direction
+    t = np.linspace(scores.min(), scores.max(), LINE_POINTS)
+    X = center + t[:, None] * direction
+    with trained.as_trained():
+        mean, variance = (part.numpy() for part in trained.model.predict_f(X))
+        line = {
+            "t": t,
+            "classes": classes,
+            "probabilities": trained.probabilities(X)[:, classes].T,
+            "mean": mean[:, classes].T,
+            "deviation": np.sqrt(np.maximum(variance[:, classes].T, 0.0)),
+        }
+        if not trained.run.is_etgp:
+            return line
+        latent = [part.numpy()[:, 0] for part in trained.model.predict_latent(X)]
+        network = trained.model.network
+        params = network(X)  # [T, C, P]
+        low, middle, high = (
+            network.flow.forward(np.full(params.shape[:2], f0), params).numpy()[:, classes].T
+            for f0 in (-1.0, 0.0, 1.0)
+        )
+    return line | {
+        "latent_mean": latent[0],
+        "latent_deviation": np.sqrt(np.maximum(latent[1], 0.0)),
+        "a": (high - low) / 2.0,
+        "b": middle,
+    }
+
+
+def _projection(
+    trained: Trained, center: np.ndarray, directions: np.ndarray, classes: np.ndarray
+) -> dict[str, Any]:
+    """``data`` and ``inducing`` points ``[·, 2]``, at most 300 of each, with the data's labels.
+
+    Of an SVGP with separate inducing points those of a few classes, named by ``inducing_labels``.
+    """
+    X, Y = trained.data.train
+    few = np.random.default_rng(0).permutation(len(X))[:PROJECTED]
+    sets = _inducing_points(trained.model)
+    owners = [-1] if len(sets) == 1 else classes[: max(1, PROJECTED // len(sets[0]))].tolist()
+    chosen = np.concatenate([sets[owner] for owner in owners])
+    return {
+        "data": (X[few] - center) @ directions.T,
+        "labels": Y[few, 0],
+        "inducing": ((chosen - center) @ directions.T)[:PROJECTED],
+        "inducing_labels": np.repeat(owners, len(sets[0]))[:PROJECTED],
+    }
+
+
+def _inducing_points(model: Any) -> np.ndarray:
+    """All sets of inducing points ``[C | 1, M, D]``."""
+    variable = getattr(model.inducing_variable, "inducing_variable", model.inducing_variable)
+    Z = variable.Z.numpy()
+    return Z if Z.ndim == 3 else Z[None]
+
+
+def _plain(value: Any) -> Any:
+    """Lists and rounded numbers in place of arrays."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value

@@ -1,0 +1,232 @@
+"""The grids that have a name, and what each of them spends on whom.
+
+=======  ==============================================  =================================
+quick    digits, vowel; M = 20, one seed                 minutes
+laptop   vowel, absenteeism, avila, leaves100, digits    under two hours on two cores
+paper    the paper's data sets and the paper's settings  tens of thousands of hours of one
+                                                         core: for a cluster, or in parts
+=======  ==============================================  =================================
+
+Networks, rates and steps of the laptop's were found in short trials with one or two seeds, in which
+test scores were seen as well; between those that are left only validation rows decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+
+from etgp_viz.arguments import check_choice
+from etgp_viz.experiments.settings import MODELS, SPEED, Run
+
+__all__ = ["PRESETS", "grid"]
+
+#: those that are also trained with fewer inducing points
+FEWER = ("etgp-linear", "etgp-tanh", "svgp-rbf-separate", "svgp-rbf-shared")
+
+
+@dataclass(frozen=True)
+class Network:
+    """The network of an ETGP."""
+
+    hidden: tuple[int, ...]
+    dropout: float
+    weight_decay: float = 1e-5
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Steps, rows of a step, and the learning rates to choose between on validation rows."""
+
+    steps: int
+    batch_size: int
+    rates: tuple[float, ...] = (0.01,)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is spent on one data set.
+
+    Attributes
+    ----------
+    networks : to choose between on validation rows (ETGP)
+    etgp, svgp : what a training takes
+    fewer : numbers of inducing points, besides the preset's, for the models in `FEWER`
+    svgp_seeds : how many of the preset's seeds the SVGPs are trained with; None for all
+    num_monte_carlo : draws per row in an SVGP's ELBO
+    speed : rounds of the race of steps; 0 for no race
+    """
+
+    networks: tuple[Network, ...]
+    etgp: Budget
+    svgp: Budget
+    fewer: tuple[int, ...] = ()
+    svgp_seeds: int | None = None
+    num_monte_carlo: int = 100
+    speed: int = 0
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Data sets with their recipes, inducing points, seeds."""
+
+    recipes: dict[str, Recipe]
+    num_inducing: tuple[int, ...]
+    seeds: tuple[int, ...]
+
+
+QUICK = Preset(
+    recipes={
+        "digits": Recipe((Network((100,), 0.25),), Budget(300, 500), Budget(400, 200, (0.05,))),
+        "vowel": Recipe(
+            (Network((100,), 0.75, 0.03),), Budget(300, 500), Budget(400, 200, (0.05,))
+        ),
+    },
+    num_inducing=(20,),
+    seeds=(0,),
+)
+
+LAPTOP = Preset(
+    recipes={
+        "vowel": Recipe(
+            (Network((100,), 0.75, 0.03), Network((200,), 0.75, 0.03)),
+            Budget(400, 500),
+            Budget(600, 200, (0.02, 0.05)),
+            fewer=(50, 20),
+            svgp_seeds=2,
+            num_monte_carlo=20,
+            speed=20,
+        ),
+        "absenteeism": Recipe(
+            (Network((50,), 0.5), Network((50,), 0.75)),
+            Budget(400, 500),
+            Budget(500, 200, (0.02,)),
+            svgp_seeds=1,
+            num_monte_carlo=20,
+        ),
+        "digits": Recipe(
+            (Network((400,), 0.75, 0.01), Network((200,), 0.5, 0.01)),
+            Budget(800, 400),
+            Budget(800, 200, (0.02,)),
+            fewer=(20,),
+            svgp_seeds=2,
+            num_monte_carlo=20,
+            speed=20,
+        ),
+        "leaves100": Recipe(
+            (Network((200,), 0.5, 0.01), Network((200,), 0.5, 0.1)),
+            Budget(600, 270, (0.02,)),
+            Budget(300, 200, (0.05,)),
+            svgp_seeds=1,
+            num_monte_carlo=20,
+        ),
+        "avila": Recipe(
+            (Network((200, 200), 0.05),),
+            Budget(4000, 1000),
+            Budget(2500, 200, (0.02,)),
+            svgp_seeds=1,
+            num_monte_carlo=20,
+            speed=20,
+        ),
+    },
+    num_inducing=(100,),
+    seeds=(0, 1, 2),
+)
+
+# The paper's widths and dropouts for small data sets; its learning rates.
+_SMALL = tuple(
+    Network(hidden, dropout)
+    for hidden, dropout in product(
+        [(), (25,), (50,), (100,), (25, 25), (50, 50), (100, 100)], [0.25, 0.5, 0.75]
+    )
+)
+_LARGE = tuple(Network(h, d) for h, d in product([(100, 100), (200, 200)], [0.05, 0.1, 0.25]))
+_RATES = (0.01, 0.001)
+
+
+def _paper(networks: tuple[Network, ...], steps: int) -> Recipe:
+    """15 000 epochs of a small data set or 500 of a large one, in batches of 1 000 rows."""
+    return Recipe(networks, Budget(steps, 1000, _RATES), Budget(steps, 1000, _RATES), speed=20)
+
+
+PAPER = Preset(
+    recipes={
+        "vowel": _paper(_SMALL, 15_000),
+        "absenteeism": _paper(_SMALL, 15_000),
+        "avila": _paper(_LARGE, 135_000),
+        "devangari": _paper(_LARGE, 35_000),
+        "characterfont": _paper(_LARGE, 250_000),
+    },
+    num_inducing=(100, 50, 20),
+    seeds=(0, 1, 2, 3, 4),
+)
+
+PRESETS = {"quick": QUICK, "laptop": LAPTOP, "paper": PAPER}
+
+
+def grid(
+    preset: str = "quick",
+    *,
+    datasets: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
+    num_inducing: Sequence[int] | None = None,
+    seeds: Sequence[int] | None = None,
+    steps: int | None = None,
+) -> tuple[Run, ...]:
+    """The runs of a preset, all of the first seed first: a grid that is stopped is one of less.
+
+    Parameters
+    ----------
+    preset : ``"quick"``, ``"laptop"`` or ``"paper"``
+    datasets, models, num_inducing, seeds : only these. Data sets must have a recipe in the preset;
+        models are those of `etgp_viz.experiments.settings.MODELS`.
+    steps : of every training, instead of the preset's
+    """
+    chosen = PRESETS[check_choice(preset, "preset", tuple(PRESETS))]
+    for name in datasets or ():
+        check_choice(name, "datasets", tuple(chosen.recipes))
+    for name in models or ():
+        check_choice(name, "models", tuple(MODELS))
+    runs = [
+        run
+        for seed, name, model in product(
+            chosen.seeds if seeds is None else seeds, datasets or chosen.recipes, models or MODELS
+        )
+        for M in num_inducing or _counts(chosen, name, model)
+        for run in _runs(chosen.recipes[name], Run(name, *MODELS[model], M, seed))
+        if seeds is not None or _has_seed(chosen, run)
+    ]
+    if steps is not None:
+        runs = [run if run.model == SPEED else replace(run, steps=steps) for run in runs]
+    return tuple(dict.fromkeys(runs))
+
+
+def _counts(preset: Preset, dataset: str, model: str) -> tuple[int, ...]:
+    """The numbers of inducing points that a model is trained with."""
+    return preset.num_inducing + (preset.recipes[dataset].fewer if model in FEWER else ())
+
+
+def _has_seed(preset: Preset, run: Run) -> bool:
+    """Whether a run is for one of the seeds that its model has; the race is run once."""
+    if run.model == SPEED:
+        return run.seed == preset.seeds[0]
+    count = preset.recipes[run.dataset].svgp_seeds if run.sharing else None
+    return run.seed in preset.seeds[:count]
+
+
+def _runs(recipe: Recipe, run: Run) -> Iterator[Run]:
+    """A model on a data set in every configuration of the recipe."""
+    if run.model == SPEED:
+        for hidden in {network.hidden: None for network in recipe.networks if recipe.speed}:
+            batch_size = recipe.etgp.batch_size
+            yield replace(run, steps=recipe.speed, batch_size=batch_size, hidden=hidden)
+        return
+    budget = recipe.svgp if run.sharing else recipe.etgp
+    run = replace(run, steps=budget.steps, batch_size=budget.batch_size)
+    for rate in budget.rates:
+        run = replace(run, learning_rate=rate)
+        if run.sharing:
+            yield replace(run, num_monte_carlo=recipe.num_monte_carlo)
+        else:
+            yield from (replace(run, **asdict(network)) for network in recipe.networks)

@@ -1,0 +1,185 @@
+"""The result file of a grid: a CSV table whose first line says what made it.
+
+    # {"command": …, "machine": …}
+    id,rows,status,…
+    3f0c…,2,ok,…
+
+All rows of a run are added in one write, which reaches the disk before the next run is asked for.
+What a killed program leaves at the end, half a line or half a run, is recognised and done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from etgp_viz.arguments import fail
+from etgp_viz.experiments.columns import COLUMNS, WORDS
+from etgp_viz.experiments.settings import Run
+from etgp_viz.timing import machine
+
+__all__ = ["Log", "details_folder", "failure", "load"]
+
+
+BEGINNING = b'# {"command"'
+
+
+class Log:
+    """The result file of a grid in the making.
+
+    Parameters
+    ----------
+    path : the file; one that is there is gone on with
+    command : what was typed, for the first line of a new file
+    """
+
+    def __init__(self, path: str | Path, command: str = "") -> None:
+        self.path = Path(path)
+        if _is_begun(self.path):
+            _, rows, complete = _parse(self.path)
+            with open(self.path, "r+b") as file:  # without what a killed program left
+                file.truncate(complete)
+            self.finished = {row["id"] for row in rows if row["status"] == "ok"}
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        header = {"command": command, "machine": machine.describe()}
+        self.path.write_bytes(b"")
+        _append(self.path, f"# {json.dumps(header)}\n{_line(COLUMNS)}")
+        self.finished = set()
+
+    def open_runs(self, runs: Iterable[Run]) -> list[Run]:
+        """Those that have not been finished; a run that failed is tried again."""
+        return [run for run in runs if run.id not in self.finished]
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Add all rows of one run in one write."""
+        rows = list(rows)
+        _append(self.path, "".join(_line(row[name] for name in COLUMNS) for row in rows))
+        self.finished |= {row["id"] for row in rows if row["status"] == "ok"}
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Refuse a second grid that would write to the same file, where the system has locks."""
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            yield
+            return
+        with open(self.path, "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                fail("output", "a file that no other grid is writing to", self.path.name)
+            yield
+
+
+def load(path: str | Path) -> pd.DataFrame:
+    """The table of a grid, also of one that was stopped or is still running.
+
+    One row for each run and way of predicting, with the columns of `etgp_viz.experiments.columns`.
+    If a run failed and was tried again, the last attempt counts. ``frame.attrs`` has the
+    ``command`` and the ``machine`` that made the file.
+    """
+    header, rows, _ = _parse(Path(path))
+    last = {row["id"]: row["attempt"] for row in rows}
+    kept = [row for row in rows if row["attempt"] == last[row["id"]]]
+    frame = pd.DataFrame(kept, columns=list(COLUMNS))
+    for name in COLUMNS:
+        if name not in WORDS:
+            frame[name] = pd.to_numeric(frame[name].replace("", None))
+    frame.attrs = header
+    return frame
+
+
+def details_folder(path: str | Path) -> Path:
+    """Where the details of the runs of a result file are kept, one file each."""
+    path = Path(path)
+    return path.with_name(f"{path.stem}-details")
+
+
+def failure(run: Run, reason: str) -> list[dict[str, Any]]:
+    """The row of a run that failed."""
+    told = " ".join(reason.split())[:1000]
+    row = {"id": run.id, "rows": 1, "status": f"failed: {told}", "inference": ""}
+    return [dict.fromkeys(COLUMNS) | run.settings() | row]
+
+
+def _is_begun(path: Path) -> bool:
+    """Whether there is a file with something in it, other than half of our first lines."""
+    if not path.exists():
+        return False
+    content = path.read_bytes()
+    is_ours = content[: len(BEGINNING)] == BEGINNING[: len(content)]
+    return not is_ours or content.count(b"\n") >= 2
+
+
+def _parse(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
+    """Header, rows of whole runs, and the number of bytes up to the end of the last whole run."""
+    content = path.read_bytes()
+    first, _, rest = content.partition(b"\n")
+    names, _, body = rest.partition(b"\n")
+    expected = "a result file of a grid of experiments"
+    try:
+        header = json.loads(first.decode().removeprefix("# "))
+        if not first.startswith(b"# ") or names.decode() != _line(COLUMNS).rstrip("\n"):
+            fail("output", f"{expected} by this version", path.name)
+    except ValueError as error:
+        if str(error).startswith("output:"):
+            raise
+        fail("output", expected, path.name)
+    complete = len(first) + len(names) + 2
+    rows: list[dict[str, Any]] = []
+    group: list[dict[str, Any]] = []
+    size = 0
+    for attempt, line in enumerate(body.splitlines(keepends=True)):
+        if not line.endswith(b"\n"):  # half a line
+            break
+        row = _row(line)
+        if row is None or (group and row["id"] != group[0]["id"]):
+            fail("output", f"{expected}, whole runs only", f"{path.name} with line {attempt + 3}")
+        group.append(row)
+        size += len(line)
+        if len(group) == int(row["rows"]):
+            rows += [each | {"attempt": attempt} for each in group]
+            complete, size, group = complete + size, 0, []
+    return header, rows, complete
+
+
+def _row(line: bytes) -> dict[str, Any] | None:
+    """A row from its line, or None if the line is not one of ours."""
+    try:
+        values = next(csv.reader([line.decode()]))
+    except (UnicodeDecodeError, csv.Error, StopIteration):
+        return None
+    ours = len(values) == len(COLUMNS) and values[1].isdigit()
+    return dict(zip(COLUMNS, values, strict=True)) if ours else None
+
+
+def _line(values: Iterable[Any]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(
+        f"{value:.6g}" if isinstance(value, float) else value for value in values
+    )
+    return text.getvalue()
+
+
+def _append(path: Path, text: str) -> None:
+    """Add whole lines in one write, and wait until they are on the disk."""
+    content = text.encode("utf-8")
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        before = os.fstat(descriptor).st_size
+        if os.write(descriptor, content) < len(content):
+            os.ftruncate(descriptor, before)
+            raise OSError(f"output: no room left for {path.name}")
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,138 @@
+// Changes of a figure drawn without plotly, on the axes that are there: lines as new paths, dots and
+// names at new places, heat maps as new images. A redraw by plotly takes twenty times as long. Where
+// a change is of another kind, plotly must draw it.
+
+// The value of a property of a trace in a change, undefined if it has none.
+function valueIn(change, name, trace) {
+  const values = change.style_data[name];
+  const place = change.style_traces.indexOf(trace);
+  return values && place >= 0 ? values[place % values.length] : undefined;
+}
+
+// An array of numbers as it came over the wire, or null.
+function numbers(sent) {
+  if (sent?.dtype !== "float64" || sent.shape.length !== 1) return null;
+  const { buffer, byteOffset, byteLength } = sent.buffer;
+  return new Float64Array(buffer.slice(byteOffset, byteOffset + byteLength));
+}
+
+// The x and y of a trace after a change, in the units of its axes, or null.
+function placesOf(trace, index, change) {
+  const sent = { x: valueIn(change, "x", index), y: valueIn(change, "y", index) };
+  const x = sent.x === undefined ? trace._etgpX ?? trace.x : numbers(sent.x);
+  const y = sent.y === undefined ? trace._etgpY ?? trace.y : numbers(sent.y);
+  if (!x || !y || x.length !== y.length) return null;
+  [trace._etgpX, trace._etgpY] = [x, y];
+  return { x, y };
+}
+
+const axisOf = (plot, name) => plot._fullLayout[name.replace(/^(x|y)/, "$1axis")];
+
+// On what a trace of a stack stands: the sum of the traces before it.
+function heightBelow(plot, trace, length) {
+  const before = plot._fullData.slice(0, trace.index)
+    .filter((other) => other.stackgroup === trace.stackgroup && other.visible === true);
+  return Array.from({ length }, (_, k) =>
+    before.reduce((sum, other) => sum + (other._etgpY ?? other.y)[k], 0));
+}
+
+// Each of these gives what to do to show a trace after a change, as a list of functions; null if
+// plotly must draw it.
+function moveLine(plot, trace, group, { x, y }, toX, toY) {
+  if (trace.line.shape !== "linear") return null;
+  const below = trace.stackgroup ? heightBelow(plot, trace, y.length) : null;
+  const point = (value, k) => `${toX(x[k]).toFixed(2)},${toY(value + (below?.[k] ?? 0)).toFixed(2)}`;
+  const points = Array.from(y, point).join("L");
+  const line = group?.querySelector(".js-line"), fill = group?.querySelector(".js-fill");
+  if (trace.line.width > 0 && !line) return null;
+  const steps = line ? [() => line.setAttribute("d", `M${points}`)] : [];
+  if (!fill) return trace.fill === "none" || trace.fill === undefined ? steps : null;
+  const floor = toY(0).toFixed(2);
+  const closed = trace.fill === "toself" ? `M${points}Z`
+    : below ? `M${points}L${Array.from(below, (_, k) => point(0, k)).reverse().join("L")}Z`
+    : trace.fill === "tozeroy" ? `M${toX(x[0])},${floor}L${points}L${toX(x.at(-1))},${floor}Z` : null;
+  return closed && [...steps, () => fill.setAttribute("d", closed)];
+}
+
+function moveDots(plot, trace, group, places, toX, toY) {
+  const dots = group?.querySelectorAll(".points .point") ?? [];
+  if (dots.length !== places.x.length) return null;
+  return Array.from(dots, (dot, k) => () =>
+    dot.setAttribute("transform", `translate(${toX(places.x[k])},${toY(places.y[k])})`));
+}
+
+function moveWords(plot, trace, group, places, toX, toY) {
+  const words = group?.querySelectorAll(".textpoint text") ?? [];
+  if (words.length !== places.x.length) return null;
+  return Array.from(words, (text, k) => () => {
+    for (const part of [text, ...text.querySelectorAll("tspan.line")]) {
+      part.setAttribute("x", toX(places.x[k]));
+      part.setAttribute("y", toY(places.y[k]));
+    }
+  });
+}
+
+const SCATTER = { lines: moveLine, markers: moveDots, text: moveWords };
+
+// A colour such as "#0072b2" or "rgb(0, 114, 178)" as [red, green, blue].
+function rgb(colour) {
+  const hex = /^#(..)(..)(..)$/.exec(colour)?.slice(1).map((pair) => parseInt(pair, 16));
+  return hex ?? colour.match(/[\d.]+/g).slice(0, 3).map(Number);
+}
+
+// The colour of a value between 0 and 1 on a scale of [place, colour] pairs.
+function onScale(scale, value) {
+  const above = Math.max(1, scale.findIndex(([place]) => value <= place));
+  const [[low, from], [high, to]] = [scale[above - 1], scale[above]];
+  const part = (value - low) / (high - low);
+  return from.map((shade, k) => shade + part * (to[k] - shade));
+}
+
+function moveHeat(plot, trace, z) {
+  const images = plot.querySelectorAll(".hm image");
+  if (images.length !== 1 || trace.zsmooth || !Array.isArray(z)) return null;
+  if (z.length !== trace.z.length) return null;
+  const [rows, columns] = [z.length, z[0].length];
+  const scale = trace.colorscale.map(([place, colour]) => [place, rgb(colour)]);
+  // The first row of a matrix lies at the low end of its axis, which is above only if the axis is
+  // turned round; the first row of an image is its uppermost.
+  const turned = ({ range }) => range[0] > range[1];
+  const down = turned(axisOf(plot, trace.yaxis)), left = turned(axisOf(plot, trace.xaxis));
+  const pixels = new ImageData(columns, rows);
+  z.forEach((row, j) => row.forEach((value, i) => {
+    const share = Math.min(1, Math.max(0, (value - trace.zmin) / (trace.zmax - trace.zmin)));
+    const at = (down ? j : rows - 1 - j) * columns + (left ? columns - 1 - i : i);
+    pixels.data.set([...onScale(scale, share), 255], 4 * at);
+  }));
+  const canvas = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
+  canvas.getContext("2d").putImageData(pixels, 0, 0);
+  return [() => {
+    images[0].style.imageRendering = "pixelated";
+    images[0].setAttribute("href", canvas.toDataURL());
+  }];
+}
+
+function moveTrace(plot, index, change) {
+  const trace = plot._fullData?.[index];
+  for (const name of Object.keys(change.style_data)) {
+    const value = valueIn(change, name, index);
+    if (!["x", "y", "z"].includes(name) && value !== undefined && value !== trace?.[name]) return null;
+  }
+  if (trace?.visible === false) return [];
+  const z = valueIn(change, "z", index), moves = SCATTER[trace?.mode];
+  if (trace?.type === "heatmap" && z && !valueIn(change, "x", index)) return moveHeat(plot, trace, z);
+  if (trace?.type !== "scatter" || trace.visible !== true || !moves) return null;
+  const places = placesOf(trace, index, change), group = plot.querySelector(`.trace${trace.uid}`);
+  if (!places) return null;
+  return moves(plot, trace, group, places, axisOf(plot, trace.xaxis).c2p, axisOf(plot, trace.yaxis).c2p);
+}
+
+// Move the traces of a figure without plotly; whether that shows all of the change but its labels.
+function moveTraces(plot, change) {
+  if (Object.keys(change.layout_data).some((path) => /axis|shapes/.test(path))) return false;
+  const steps = change.style_traces.map((index) => moveTrace(plot, index, change));
+  if (!steps.length || steps.includes(null)) return false;
+  for (const step of steps.flat()) step();
+  plot.dispatchEvent(new Event("etgp-moved"));
+  return true;
+}
