@@ -45,8 +45,8 @@ FLOW = Exercise(
     id="08.2",
     kind="write-a-function",
     prompt=(
-        "Here is a flow that no package has: G(f) = sign(f)·(exp(b·|f|) − 1)/b with b > 0. It "
-        "leaves small values alone and swells large ones. Write `swell(f, b)`, which returns an "
+        "Here is a flow that this package lacks: G(f) = sign(f)·(exp(b·|f|) − 1)/b with b > 0. It "
+        "almost leaves small values alone and swells large ones. Write `swell(f, b)`, which returns an "
         "array of shape [3, N]: the map G(f), its inverse at the same numbers, and the logarithm "
         "of its slope, log |dG/df|, at f."
     ),
@@ -104,7 +104,7 @@ FLOW = Exercise(
     ),
     explanation=(
         "Three lines make a flow: the map, its inverse, and the log of its slope. np.expm1 and "
-        "np.log1p keep their digits where b·|f| is small."
+        "np.log1p keep their digits where b·|f| is small; as b goes to 0, the flow does nothing."
     ),
     properties={
         "The inverse of the map gives f back.": _comes_back,

@@ -90,8 +90,8 @@ QUICK = Preset(
 LAPTOP = Preset(
     recipes={
         "vowel": Recipe(
-            (Network((100,), 0.75, 0.03), Network((200,), 0.75, 0.03)),
-            Budget(400, 500),
+            (Network((200,), 0.75, 0.03), Network((400,), 0.9, 0.01)),
+            Budget(600, 500),
             Budget(600, 200, (0.02, 0.05)),
             fewer=(50, 20),
             svgp_seeds=2,

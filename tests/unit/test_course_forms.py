@@ -4,6 +4,7 @@ import json
 import re
 import zipfile
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import nbformat
@@ -49,9 +50,13 @@ def leaks(notebook: nbformat.NotebookNode, number: str) -> list[str]:
     """
     text = json.dumps(notebook, ensure_ascii=False)
     lines = {line.strip() for cell in notebook.cells for line in cell.source.splitlines()}
+    shipped = notebook_of(NOTEBOOKS, number).cells
     found = []
     for each in lesson(number).exercises:
-        known = {line.strip() for line in each.stub.splitlines()}
+        # What the student has read in cells above, or is given in the stub, is no secret.
+        above = takewhile(lambda cell, each=each: each.check_line not in cell.source, shipped)
+        known = {line.strip() for cell in above for line in cell.source.splitlines()}
+        known |= {line.strip() for line in each.stub.splitlines()}
         secret = {line.strip() for line in each.solution.splitlines()} - known - {""}
         found += [line for line in secret & lines if not line.startswith(("import ", "from "))]
         explained = json.dumps(each.explanation, ensure_ascii=False).strip('"')
