@@ -35,6 +35,9 @@ CASES = (
     ("FlowExplorer()", "scale a", ("paths", "parameters", "map", "density", "covariance")),
     ("SharedLatentExplorer()", "variation", ("processes", "probabilities", "pivot")),
     ("CovarianceExplorer()", "scale a¹", ("variance", "analytic", "estimate", "together")),
+    ("InferenceExplorer()", "noise", ("point", "latent")),
+    ("InferenceExplorer(data='moons')", "cut at x₂", ("warped",)),
+    ("TimingExplorer(show_guess=True)", "slope of others", ("classes", "num_inducing")),
 )
 
 # Remembers when the key went down and when each plot was painted after it: right after the frame

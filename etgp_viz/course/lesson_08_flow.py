@@ -46,9 +46,9 @@ FLOW = Exercise(
     kind="write-a-function",
     prompt=(
         "Here is a flow that this package lacks: G(f) = sign(f)·(exp(b·|f|) − 1)/b with b > 0. It "
-        "almost leaves small values alone and swells large ones. Write `swell(f, b)`, which returns an "
-        "array of shape [3, N]: the map G(f), its inverse at the same numbers, and the logarithm "
-        "of its slope, log |dG/df|, at f."
+        "almost leaves small values alone and swells large ones. Write `swell(f, b)`, which "
+        "returns an array of shape [3, N]: the map G(f), its inverse at the same numbers, and the "
+        "logarithm of its slope, log |dG/df|, at f."
     ),
     stub="def swell(f, b):\n    return ...",
     name="swell",

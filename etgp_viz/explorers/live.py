@@ -75,6 +75,27 @@ class LiveFigure(FigureWidget):
         if self._is_complete:
             super().open()
 
+    def _send_update_msg(
+        self,
+        restyle_data: dict[str, Any],
+        relayout_data: dict[str, Any],
+        trace_indexes: Any = None,
+        source_view_id: str | None = None,
+    ) -> None:
+        """A change as one message to the browser, where plotly itself would send four."""
+        with self.hold_sync():
+            self._last_trace_edit_id += 1
+            self._last_layout_edit_id += 1
+            self._py2js_update = {
+                "style_data": restyle_data,
+                "layout_data": relayout_data,
+                "style_traces": self._normalize_trace_indexes(trace_indexes),
+                "trace_edit_id": self._last_trace_edit_id,
+                "layout_edit_id": self._last_layout_edit_id,
+                "source_view_id": source_view_id,
+            }
+        self._trait_values["_py2js_update"] = None  # it has been sent, and a reload needs it not
+
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
         """What a page that is loaded now needs: the figure as it is now."""
         if key is None:
