@@ -106,9 +106,9 @@ MATCH = Exercise(
         "size = np.sqrt(...) of Var[f¹], Var[f²], Var[f³] in the table, and a minus for class 3.",
     ),
     solution=(
-        "blocks = target.reshape(3, 25, 3, 25)\n"
-        "size = np.sqrt([np.diag(blocks[c, :, c]) for c in range(3)])  # Var = a²·K(x, x)\n"
-        "sign = np.sign([np.diag(blocks[0, :, c]) for c in range(3)])  # of Cov[f¹, fᶜ]\n"
+        "joint = target.reshape(3, 25, 3, 25)  # [class, input, class, input]\n"
+        "size = np.sqrt([np.diag(joint[c, :, c]) for c in range(3)])  # Var = a²·K(x, x)\n"
+        "sign = np.sign([np.diag(joint[0, :, c]) for c in range(3)])  # of Cov[f¹, fᶜ]\n"
         "a1, a2, a3 = (sign * size)[:, ::6]  # every sixth input is a knot\n"
         'shaped = {"a1": a1, "a2": a2, "a3": a3}'
     ),

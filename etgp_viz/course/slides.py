@@ -19,6 +19,7 @@ from etgp_viz.course.render import Piece, Renderer
 __all__ = ["Slide", "cut", "slides"]
 
 LINES = 16.0  # that a slide holds
+WITH_STUB = 1.4  # times as many, in smaller letters, so that an exercise stays in one place
 PLOTS = 2  # pictures of an explorer on a slide: the handout has them all
 
 
@@ -54,17 +55,29 @@ def cut(pieces: Iterable[Piece]) -> list[Slide]:
     """Slides from pieces: a heading, a picture or a full screen begins another one."""
     found, section = [Slide()], ""
     for piece in pieces:
-        if piece.kind == "heading":
-            section = _words(piece.html) if piece.level <= 2 else section
-            begins = True
-        else:
-            has_text = any(each.kind != "heading" for each in found[-1].pieces)
-            begins = has_text and (_is_picture(piece) or found[-1].lines + piece.lines > LINES)
-            begins = begins or any(map(_ends_a_slide, found[-1].pieces))
-        if begins and found[-1].pieces:
-            found.append(Slide(section))
+        if piece.kind == "heading" and piece.level <= 2:
+            section = _words(piece.html)
+        if found[-1].pieces and _begins(piece, found[-1]):
+            found.append(Slide(section, _leading_line(found[-1]) if piece.kind == "text" else []))
         found[-1].pieces.append(piece)
     return found
+
+
+def _begins(piece: Piece, slide: Slide) -> bool:
+    """Whether a piece goes on a slide of its own and not on this one."""
+    if piece.kind == "heading" or any(map(_ends_a_slide, slide.pieces)):
+        return True
+    room = WITH_STUB * LINES if piece.kind == "exercise" else LINES
+    has_text = any(each.kind != "heading" for each in slide.pieces)
+    return has_text and (_is_picture(piece) or slide.lines + piece.lines > room)
+
+
+def _leading_line(slide: Slide) -> list[Piece]:
+    """A single line at the end, such as "After this lesson you can", goes with what follows."""
+    last = slide.pieces[-1]
+    if last.kind != "text" or last.lines > 1.5 or len(slide.pieces) < 2:
+        return []
+    return [slide.pieces.pop()]
 
 
 def _is_skipped(cell: NotebookNode) -> bool:

@@ -39,26 +39,29 @@ def explorer_still(explorer: "Explorer", name: str = "") -> dict[str, Any]:
     wide : names of the figures that take a row of their own
     stories : its presets, as name and story
     """
-    for _ in explorer.tour(name)[1]:
-        pass  # axes grow on the way; the second walk finds them as wide as they need to be
     slider, walk = explorer.tour(name)
-    frames: list[dict[str, Any]] = []
-    drawn, start = [], 0
-    for label, here in walk:
-        start = len(frames) if here else start
-        told = {"title": explorer.title(explorer.state), "words": explorer.summary}
-        frames.append({"label": label, **told})
-        drawn.append({key: figure_still(figure) for key, figure in explorer.figures.items()})
+    found: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+    start = 0
+    for position, label, here in walk:
+        start = position if here else start
+        frame = {
+            "label": label,
+            "title": explorer.title(explorer.state),
+            "words": explorer.summary,
+        }
+        figures = {key: figure_still(figure) for key, figure in explorer.figures.items()}
+        found[position] = frame, figures
+    frames, drawn = zip(*(found[position] for position in sorted(found)), strict=True)
     for frame, figures in zip(frames, drawn, strict=True):
         frame["changes"] = {
-            key: found
+            key: moved
             for key, figure in figures.items()
-            if (found := changes(drawn[start][key], figure))
+            if (moved := changes(drawn[start][key], figure))
         }
     return {
         "slider": slider,
         "start": start,
-        "frames": frames,
+        "frames": list(frames),
         "figures": [[key, figure] for key, figure in drawn[start].items()],
         "wide": list(explorer.full_width),
         "stories": [[words, preset.story] for words, preset in explorer.presets.items()],

@@ -13,6 +13,7 @@ __all__ = ["instructor", "student"]
 
 #: how a note for the instructor begins, so that it is recognised
 MARK = "For the instructor"
+_LINE = '<div style="border-left: 6px solid #CC79A7; padding-left: 1em">'
 
 
 def student(notebook: NotebookNode) -> NotebookNode:
@@ -91,8 +92,8 @@ def _part(cell: NotebookNode, text: str, number: int) -> NotebookNode:
 
 
 def _box(cell_id: str, suffix: str, about: str, text: str) -> NotebookNode:
-    """A note in a box of its own, which JupyterLab colours."""
-    source = f'<div class="alert alert-warning">\n\n**{MARK}: {about}.**\n\n{text}\n\n</div>'
+    """A note with a line along its side, which can be seen on white and on black."""
+    source = f"{_LINE}\n\n**{MARK}: {about}.**\n\n{text}\n\n</div>"
     return new_markdown_cell(
         source, id=f"{cell_id}-{suffix}"[-64:], metadata={"tags": ["instructor"]}
     )

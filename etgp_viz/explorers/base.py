@@ -195,22 +195,27 @@ class Explorer(ABC):
         """Everything that is drawn, as CSV: figure, trace, x, y and, for heat maps, z."""
         return frames.table(self.figures)
 
-    def tour(self, name: str = "") -> tuple[str, Iterator[tuple[str, bool]]]:
+    def tour(self, name: str = "") -> tuple[str, Iterator[tuple[int, str, bool]]]:
         """The words of one control, and a walk along it, for pages that have no kernel.
 
-        The walk goes from one position to the next, and yields at each its value in words and
-        whether a reader should begin there. The explorer itself moves along, and back in the end.
+        The walk goes from where the control stands to the right, and then to the left, so that
+        axes grow as they do for somebody who moves it. At each halt it yields the position, its
+        value in words, and whether a reader should begin there. In the end all is as before.
         """
         if not name:
             name = next(field for field in self.handout if self._specs[field].when(self.state))
         return self._specs[name].words, self._walk(name)
 
-    def _walk(self, name: str) -> Iterator[tuple[str, bool]]:
+    def _walk(self, name: str) -> Iterator[tuple[int, str, bool]]:
         spec, start = self._specs[name], getattr(self.state, name)
-        for value in spec.stops(start):
-            self.set(**{name: value})
-            yield spec.told(value), value == start
-        self.set(**{name: start})
+        stops = spec.stops(start)
+        here = stops.index(start)
+        for way in (range(here, len(stops)), range(here - 1, -1, -1), ()):
+            self.set(**{name: start})
+            self._rescale()
+            for position in way:
+                self.set(**{name: stops[position]})
+                yield position, spec.told(stops[position]), position == here
 
     # How it works ---------------------------------------------------------------------------
 

@@ -219,24 +219,20 @@ class InferenceExplorer(Explorer):
         if self._worker is not None:
             self._worker.join()
 
-    def tour(self, name: str = "") -> tuple[str, Iterator[tuple[str, bool]]]:
+    def tour(self, name: str = "") -> tuple[str, Iterator[tuple[int, str, bool]]]:
         return super().tour(name) if name else ("training steps", self._training())
 
-    def _training(self) -> Iterator[tuple[str, bool]]:
+    def _training(self) -> Iterator[tuple[int, str, bool]]:
         """A training from its start, with a halt now and then, and none in the background."""
-        self._begin_again()
-        for steps in TOUR:
+        self.start_over()
+        for position, steps in enumerate(TOUR):
             training = self._study.training
             training.learning_rate = self._rate
             if steps > training.steps:
                 training.step(steps - training.steps)
             self._show(self._study.look(self._view))
-            yield str(steps), steps == TOUR[-1]
-        self._begin_again()
-
-    def _begin_again(self) -> None:
-        self._made_for = None
-        self._redraw()
+            yield position, str(steps), steps == TOUR[-1]
+        self.start_over()
 
     def _show(self, seen: Seen) -> None:
         self._seen = seen

@@ -148,9 +148,9 @@ def _labels(record: Curves, y_range: list[float]) -> tuple[dict[str, Any], list[
     for line in record.lines:
         if line.kind in ("measured", "reference") and len(line.x) and line.name not in ends:
             x, y = line.x[-1], line.y[-1]
-            place = (np.log10(x), np.log10(y)) if record.log else (x, y)
+            right, height = (np.log10(x), np.log10(y)) if record.log else (x, y)
             suffix = " (reference)" if line.kind == "reference" else ""
-            ends[line.name] = (*map(float, place), line.label + suffix)
+            ends[line.name] = (float(right), float(height), line.label + suffix)
     at = np.array([end[1] for end in ends.values()])
     heights = frames.spread(at, LABEL_GAP * (y_range[1] - y_range[0])).tolist()
     places = dict(zip(ends, heights, strict=True))
