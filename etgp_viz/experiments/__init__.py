@@ -11,6 +11,7 @@ from etgp_viz.experiments.presets import PRESETS, grid
 from etgp_viz.experiments.results import load
 from etgp_viz.experiments.selection import select
 from etgp_viz.experiments.settings import MODELS, Run
+from etgp_viz.experiments.shipped import closest_look, reference, reference_detail
 from etgp_viz.experiments.summary import speed_ups, summarise
 
 __all__ = [
@@ -19,8 +20,11 @@ __all__ = [
     "Outcome",
     "Run",
     "carry_out",
+    "closest_look",
     "grid",
     "load",
+    "reference",
+    "reference_detail",
     "select",
     "speed_ups",
     "summarise",
