@@ -7,6 +7,7 @@ print(experiments.summarise(experiments.select(table)))
 
 from etgp_viz.experiments.columns import Outcome
 from etgp_viz.experiments.execution import carry_out
+from etgp_viz.experiments.panels import Panel, panel, text_table
 from etgp_viz.experiments.presets import PRESETS, grid
 from etgp_viz.experiments.results import load
 from etgp_viz.experiments.selection import select
@@ -18,14 +19,17 @@ __all__ = [
     "MODELS",
     "PRESETS",
     "Outcome",
+    "Panel",
     "Run",
     "carry_out",
     "closest_look",
     "grid",
     "load",
+    "panel",
     "reference",
     "reference_detail",
     "select",
     "speed_ups",
     "summarise",
+    "text_table",
 ]
