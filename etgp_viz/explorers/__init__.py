@@ -10,6 +10,7 @@ _HOMES = {
     "CovarianceExplorer": "covariance",
     "FlowExplorer": "flow",
     "InferenceExplorer": "inference",
+    "ResultsExplorer": "results",
     "SharedLatentExplorer": "shared_latent",
     "TimingExplorer": "timing",
 }

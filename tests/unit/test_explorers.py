@@ -23,6 +23,7 @@ KINDS = {
     "CovarianceExplorer": {},
     "InferenceExplorer": {},
     "TimingExplorer": {},
+    "ResultsExplorer": {},
 }
 NAMES = list(KINDS)
 
