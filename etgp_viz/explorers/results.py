@@ -120,8 +120,8 @@ class ResultsExplorer(Explorer):
         ),
         "PE or BA": Preset(
             "The same network predicts twice: with dropout off (circles) and averaged over draws "
-            "of it (open diamonds). Compare the log-likelihoods, and change *prediction* to see the "
-            "reliability diagrams one after the other.",
+            "of it (open diamonds). Compare the log-likelihoods, and change the prediction below "
+            "to see the reliability diagrams one after the other.",
             {"dataset": _among("vowel", DATASETS), "metric": "log_likelihood", "way": "ba"},
         ),
         "Fewer inducing points": Preset(
@@ -161,16 +161,16 @@ class ResultsExplorer(Explorer):
             f"ECE {row['test_ece']:.3f}.",
         ]
         if count:
-            told.append(f"Most often it takes class {true} for {said}, {count} times.")
+            told.append(
+                f"Its point estimate most often takes class {true} for {said}: {count} rows."
+            )
         if name != _wanted(state) or state.num_inducing not in (0, row["num_inducing"]):
             told.append(f"({_wanted(state)} was not trained so; this is the nearest run.)")
         return " ".join(told)
 
     def code(self, state: ResultsState) -> str:
         row = _run(state)
-        modules = sorted(
-            {picture.__name__.rpartition(".")[2] for picture in self.pictures.values()}
-        )
+        figures = {name: _module(picture) for name, picture in self.pictures.items()}
         return "\n".join(
             [
                 "from etgp_viz import experiments",

@@ -17,10 +17,17 @@ LABEL_GAP = 0.075
 def make(record: Lines) -> go.Figure:
     """A line for each class, in the colour of its place, with its name at the end."""
     traces = [
-        frames.line(record.t, record.t, f"class {k}", style.colour(k, SLOTS), dash=style.dash(k), width=2.0,
-                    legendgroup=str(k))
+        frames.line(
+            record.t,
+            record.t,
+            f"class {k}",
+            style.colour(k, SLOTS),
+            dash=style.dash(k),
+            width=2.0,
+            legendgroup=str(k),
+        )
         for k in range(SLOTS)
-    ]  # fmt: skip
+    ]
     colours = [style.colour(k, SLOTS) for k in range(SLOTS)]
     fig = go.Figure(
         [*traces, frames.names(0.0, [""] * SLOTS, colours)],
