@@ -34,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _add_timing(verbs)
     _add_experiment(verbs)
     _add_claims(verbs)
+    _add_course(verbs)
     # A tick that the terminal cannot spell must not end the program.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -58,6 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from etgp_viz import experiment_report
 
         return experiment_report.print_claims(options)
+    if options.verb == "course":
+        from etgp_viz import course_report
+
+        return course_report.print_report(options)
     from etgp_viz import doctor
 
     return doctor.print_report()
@@ -145,6 +150,34 @@ def _add_claims(verbs: Any) -> None:
         action="store_true",
         help="pick the SVGPs' configurations on the test rows, as the paper did",
     )
+
+
+def _add_course(verbs: Any) -> None:
+    course = verbs.add_parser("course", help="build the course, or see how far a class has come")
+    tasks = course.add_subparsers(dest="what", required=True, metavar="WHAT")
+    build = tasks.add_parser(
+        "build",
+        help="notebooks for students and instructor, handouts, slides, and a ZIP of it all",
+        allow_abbrev=False,
+    )
+    build.add_argument("--output", type=Path, default=Path("etgp-course"), help="where to")
+    build.add_argument(
+        "--handouts",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="run the notebooks and make handouts and slides, which takes minutes",
+    )
+    times = tasks.add_parser("times", help="run the notebooks, and hold times against budgets")
+    for parser in (build, times):
+        words = "numbers of lessons, such as 01,06 (default: all)"
+        parser.add_argument("--lessons", type=_words, default=(), help=words)
+    progress = tasks.add_parser(
+        "progress",
+        help="join students' files NAME/progress.json or NAME.json into a table",
+        description="One row for each student, to teach with. It is no secure grading.",
+    )
+    progress.add_argument("folder", type=Path, help="the folder with the files")
+    progress.add_argument("--output", type=Path, help="CSV file with every exercise")
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from etgp_viz import prior
 from etgp_viz.backend import check_shapes
 from etgp_viz.covariance import hermite_series
 from etgp_viz.flows import Flow
 
 # Half the width of the central 95 % of a standard normal.
 Z95 = float(ndtri(0.975))
+# The radius of the disc that holds 95 % of a standard normal in the plane: 1 − exp(−r²/2) = 0.95.
+R95 = float(np.sqrt(-2.0 * np.log(0.05)))
 # The map and the marginals are drawn from −REACH to REACH standard deviations of f₀.
 REACH = 4.0
 # A flow that flattens has an infinite density; it is drawn no higher than this.
@@ -95,6 +98,29 @@ class Marginal:
 
 
 @dataclass(frozen=True)
+class TwoPoints:
+    """Joint draws of one process at two inputs.
+
+    Attributes
+    ----------
+    x : the two inputs ``[2]``
+    draws : f(x₁) and f(x₂) ``[2, S]``
+    contour : a closed curve that holds 95 % of all draws ``[2, G]``
+    name : of the process, such as "f₀"
+    """
+
+    x: np.ndarray
+    draws: np.ndarray
+    contour: np.ndarray
+    name: str
+
+    @property
+    def correlation(self) -> float:
+        """The correlation of the two values over the draws."""
+        return float(np.corrcoef(self.draws)[0, 1])
+
+
+@dataclass(frozen=True)
 class Matrix:
     """A matrix over pairs of inputs, such as a covariance.
 
@@ -165,6 +191,28 @@ def marginal(at: float, variance: float, flow: Flow, params: np.ndarray) -> Marg
     slope = np.exp(flow.log_derivative(f, params).numpy())
     warped = np.minimum(base / np.maximum(slope, base / MAX_DENSITY), MAX_DENSITY)
     return Marginal(at, f, flow.forward(f, params).numpy(), slope, base, warped)
+
+
+@check_shapes("x: [2]", "K: [2, 2]", "noise: [S, 2]", "params: [2, P]")
+def two_points(
+    x: np.ndarray,
+    K: np.ndarray,
+    noise: np.ndarray,
+    flow: Flow | None = None,
+    params: np.ndarray | None = None,
+) -> TwoPoints:
+    """Joint draws at two inputs of f₀ ~ N(0, K), or of f = G(f₀; θ(x)) if a flow is given.
+
+    The ellipse that holds 95 % of (f₀(x₁), f₀(x₂)) is the image of a circle in the noise. A flow
+    takes its points to a curve around the images of the same draws, so this holds 95 % too.
+    """
+    angle = np.linspace(0.0, 2.0 * np.pi, 121)
+    circle = R95 * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    values = prior.draw(K, np.concatenate([noise, circle]))
+    if flow is not None:
+        values = flow.forward(values, params).numpy()
+    S = len(noise)
+    return TwoPoints(np.asarray(x), values[:S].T, values[S:].T, "f₀" if flow is None else "f")
 
 
 @check_shapes("x: [N]", "K: [N, N]", "params: [N, P]")

@@ -6,5 +6,6 @@ Nothing here loads TensorFlow until an exercise needs it.
 """
 
 from etgp_viz.course.checking import check, hint, progress, solution
+from etgp_viz.course.classroom import export
 
-__all__ = ["check", "hint", "progress", "solution"]
+__all__ = ["check", "export", "hint", "progress", "solution"]

@@ -1,19 +1,30 @@
 """How an answer is read: whatever a student hands in becomes numbers, or a friendly refusal.
 
 Every kind of answer is read into an array ``[K, P]``: P parts that have a name (a number has one
-part, a function one for each value it returns), at K inputs (a number has one).
+part, a function one for each value it returns), at K inputs (a number has one). Each kind knows
+which parts of two answers are `close`, and what to say of a part that misses.
 """
 
 import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from etgp_viz.arguments import describe
 
-__all__ = ["Answer", "ArrayFunction", "Function", "Nonsense", "NotYet", "Number", "Numbers"]
+__all__ = [
+    "Answer",
+    "ArrayFunction",
+    "Function",
+    "Nonsense",
+    "NotYet",
+    "Number",
+    "Numbers",
+    "Target",
+]
 
 
 class NotYet(Exception):  # noqa: N818 - it is no error to have nothing to say yet
@@ -24,12 +35,29 @@ class Nonsense(Exception):  # noqa: N818
     """It cannot be an answer; the text says why."""
 
 
-class _Relative:
+class _Relative(ABC):
     """Tolerances are relative."""
+
+    tolerance: float
 
     def sizes(self, values: np.ndarray) -> np.ndarray:
         """What an error is measured against: each value itself, and one if it is zero."""
         return np.where(values == 0.0, 1.0, np.abs(values))
+
+    def close(self, value: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Which parts agree at every input, ``[P]``."""
+        return np.all(np.abs(value - other) <= self.tolerance * self.sizes(other), axis=0)
+
+    def where_it_misses(self, value: np.ndarray, truth: np.ndarray) -> str:
+        """What to say of a wrong answer that no known mistake explains."""
+        part = int(np.argmin(self.close(value, truth)))
+        errors = np.abs(value[:, part] - truth[:, part]) / np.maximum(np.abs(truth[:, part]), 1e-12)
+        row = int(np.argmax(errors))
+        return self.miss(row, part, float(value[row, part]), float(truth[row, part]))
+
+    @abstractmethod
+    def miss(self, row: int, part: int, got: float, truth: float) -> str:
+        """What to say of one wrong number."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +72,7 @@ class Number(_Relative):
         return np.array([[_number(answer, "a number")]])
 
     def miss(self, row: int, part: int, got: float, truth: float) -> str:
-        """What to say of a wrong part when no known mistake explains it."""
+        """Too large, or too small."""
         return f"{got:.3g} is too {'large' if got > truth else 'small'}."
 
 
@@ -68,7 +96,7 @@ class Numbers(_Relative):
         return np.array([[_number(answer[part], f"a number for {part!r}") for part in self.parts]])
 
     def miss(self, row: int, part: int, got: float, truth: float) -> str:
-        """What to say of a wrong part when no known mistake explains it."""
+        """Which number, and whether it is too large or too small."""
         size = "large" if got > truth else "small"
         return f"{got:.3g} for {self.parts[part]!r} is too {size}."
 
@@ -133,7 +161,7 @@ class Function(_Relative):
         return f"{self.name}({', '.join(f'{name}={_told(value)}' for name, value in pairs)})"
 
     def miss(self, row: int, part: int, got: float, truth: float) -> str:
-        """What to say of a wrong part when no known mistake explains it."""
+        """Which call went wrong, and what it should have given."""
         called = self.words(self.inputs()[row])
         return f"{called} gives {got:.6g} for {self.parts[part]}; it should be {truth:.6g}."
 
@@ -171,7 +199,7 @@ class ArrayFunction(Function):
         return np.abs(values).max(axis=1, keepdims=True)
 
     def miss(self, row: int, part: int, got: float, truth: float) -> str:
-        """What to say of a wrong entry when no known mistake explains it."""
+        """Which entry is wrong, and what it should be."""
         entry = tuple(int(index) for index in np.unravel_index(part, self.shape))
         return (
             f"The shape is right. Entry {entry} of {self.parts[0]} is {got:.6g} for seeded random "
@@ -179,7 +207,93 @@ class ArrayFunction(Function):
         )
 
 
-Answer = Number | Numbers | Function
+@dataclass(frozen=True)
+class Target:
+    """Settings, shaped until the record that they imply comes close to a hidden one.
+
+    An answer is a dictionary with a list of numbers for each name, the lists alone in the order of
+    the names, or an explorer, whose state has fields of these names. What is compared is the
+    record, so that settings that imply the same record are equally right. A part of it is close if
+    its distance, the square root of the sum of squares over its entries (Frobenius), is within
+    ``tolerance`` of its size.
+
+    Attributes
+    ----------
+    names : of the settings
+    length : how many numbers each of them has
+    record : settings ``[names, length]`` → part → array, all parts of one size
+    tolerance : relative
+    given : what an explorer's state must say besides, since the hidden record was made with it
+    """
+
+    names: tuple[str, ...]
+    length: int
+    record: Callable[[np.ndarray], Mapping[str, np.ndarray]]
+    tolerance: float
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def read(self, answer: Any) -> np.ndarray:
+        """The record that an answer implies, ``[entries, P]``."""
+        if _is_blank(answer):
+            raise NotYet
+        rows = [self._row(name, row) for name, row in self._settings(answer).items()]
+        return np.stack([part.ravel() for part in self.record(np.array(rows)).values()], axis=1)
+
+    def _settings(self, answer: Any) -> dict[str, Any]:
+        if hasattr(answer, "state"):
+            return self._of_explorer(answer.state)
+        expected = f"an explorer, or {self.length} numbers for each of {', '.join(self.names)}"
+        if isinstance(answer, Mapping):
+            missing = [name for name in self.names if name not in answer]
+            if missing:
+                raise Nonsense(f"Expected {expected}, but {missing[0]!r} is missing")
+            return {name: answer[name] for name in self.names}
+        lists = _listed(answer)
+        if len(lists) != len(self.names):
+            raise Nonsense(f"Expected {expected}, got {describe(answer)}")
+        return dict(zip(self.names, lists, strict=True))
+
+    def _of_explorer(self, state: Any) -> dict[str, Any]:
+        for name, value in self.given.items():
+            if getattr(state, name, None) != value:
+                raise Nonsense(
+                    f"The hidden one was made with {name} = {value!r}, and your explorer has "
+                    f"{getattr(state, name, 'no such control')!r}"
+                )
+        return {name: getattr(state, name, ()) for name in self.names}
+
+    def _row(self, name: str, row: Any) -> list[float]:
+        if _is_blank(row):
+            raise NotYet
+        expected = f"{self.length} numbers for {name!r}"
+        values = _listed(row)
+        if len(values) != self.length:
+            raise Nonsense(f"Expected {expected}, got {describe(row)}")
+        return [_number(value, expected) for value in values]
+
+    def close(self, value: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Which parts are near enough, ``[P]``."""
+        return self._distances(value, other) <= self.tolerance
+
+    def where_it_misses(self, value: np.ndarray, truth: np.ndarray) -> str:
+        """How far away the answer is as a whole, and which part is farthest."""
+        distances = self._distances(value, truth)
+        parts = list(self.record(np.ones((len(self.names), self.length))))
+        whole = np.linalg.norm(value - truth) / np.linalg.norm(truth)
+        near = sum(distances <= self.tolerance)
+        return (
+            f"Your record is {whole:.0%} of its size away from the hidden one. {near} of "
+            f"{len(parts)} parts are within {self.tolerance:.0%}; farthest is "
+            f"{parts[int(np.argmax(distances))]}, {np.max(distances):.0%} away."
+        )
+
+    def _distances(self, value: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Relative Frobenius distance of each part, ``[P]``."""
+        size = np.linalg.norm(other, axis=0)
+        return np.linalg.norm(value - other, axis=0) / np.where(size == 0.0, 1.0, size)
+
+
+Answer = Number | Numbers | Function | Target
 
 
 def _told(value: Any) -> str:
@@ -188,6 +302,13 @@ def _told(value: Any) -> str:
 
 def _is_blank(value: Any) -> bool:
     return value is None or value is Ellipsis
+
+
+def _listed(value: Any) -> list[Any]:
+    """The items of a list, a tuple or an array; of anything else none."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return []
+    return list(value) if isinstance(value, (list, tuple, np.ndarray)) else []
 
 
 def _number(value: Any, expected: str) -> float:

@@ -12,7 +12,10 @@ from etgp_viz.course.progress import Table, load, update
 __all__ = ["LESSONS", "Reply", "check", "hint", "lesson", "progress", "solution"]
 
 #: number of a lesson → the module with its exercises, loaded when it is first asked for
-LESSONS = {"06": "etgp_viz.course.lesson_06"}
+LESSONS = {
+    number: f"etgp_viz.course.lesson_{number}"
+    for number in ("01", "02", "03", "04", "05", "06", "08")
+}
 
 _ICONS = {RIGHT: "✓", WRONG: "✗", NOT_YET: "…", "hint": "?", "solution": "★"}
 _COLOURS = {RIGHT: "#009E73", WRONG: "#D55E00"}

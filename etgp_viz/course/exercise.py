@@ -99,7 +99,7 @@ class Exercise:
         except Nonsense as why:
             return Verdict(WRONG, f"{why}.")
         truth = self.answer.read(self.truth())
-        if not self._close(value, truth).all():
+        if not self.answer.close(value, truth).all():
             return Verdict(WRONG, self._mistaken(value, truth))
         for sentence, holds in self.properties.items():
             try:
@@ -117,22 +117,14 @@ class Exercise:
             other = self.answer.read(mistake.answer())
             # A mistake shows in the parts where it leads away from the truth: in all of them, or
             # in some if other things went wrong too.
-            differs = ~self._close(other, truth)
-            same = differs & self._close(value, other)
+            differs = ~self.answer.close(other, truth)
+            same = differs & self.answer.close(value, other)
             if same.any():
                 distance = float(np.abs(value - other)[:, same].max())
                 made.append((-same.sum() / differs.sum(), distance, mistake.message))
         if made:
             return min(made, key=lambda each: each[:2])[2]
-        part = int(np.argmin(self._close(value, truth)))
-        errors = np.abs(value[:, part] - truth[:, part]) / np.maximum(np.abs(truth[:, part]), 1e-12)
-        row = int(np.argmax(errors))
-        return self.answer.miss(row, part, float(value[row, part]), float(truth[row, part]))
-
-    def _close(self, value: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Which parts agree at every input, ``[P]``."""
-        tolerance = self.answer.tolerance * self.answer.sizes(other)
-        return np.all(np.abs(value - other) <= tolerance, axis=0)
+        return self.answer.where_it_misses(value, truth)
 
 
 @dataclass(frozen=True)

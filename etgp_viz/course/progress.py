@@ -16,7 +16,7 @@ from typing import Any
 from etgp_viz.arguments import check_count
 from etgp_viz.course.exercise import RIGHT, WRONG
 
-__all__ = ["FILE", "Journal", "Record", "Table", "load", "update"]
+__all__ = ["FILE", "Journal", "Record", "Table", "load", "read", "update"]
 
 FILE = "progress.json"
 FORMAT = 1
@@ -71,13 +71,24 @@ def load() -> Journal:
     return replace(journal, records={**journal.records, **_unsaved})
 
 
+def read(path: Path) -> dict[str, Record]:
+    """Exercise → record, as a file says.
+
+    Raises ValueError for a file that cannot be understood, and OSError for one that cannot be read.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {name: _record(value) for name, value in _exercises(content).items()}
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(f"{path.name} could not be understood") from error
+
+
 def _read() -> Journal:
     try:
-        content = json.loads(Path(FILE).read_text(encoding="utf-8"))
-        return Journal({name: _record(value) for name, value in _exercises(content).items()})
+        return Journal(read(Path(FILE)))
     except FileNotFoundError:
         return Journal({})
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except ValueError:
         return _set_aside(Path(FILE))
     except OSError as error:
         return Journal({}, f"{FILE} cannot be read ({error.strerror}): nothing is saved.", False)

@@ -1,6 +1,7 @@
 """Explorers: pictures with controls. Each shows itself as the last line of a notebook cell.
 
-Each is loaded when it is first asked for: the first one on a page need not wait for the others.
+Each is loaded when it is first asked for: the first one on a page need not wait for the others. The
+browser is sent plotly's code before that, and has it ready when TensorFlow is.
 """
 
 from importlib import import_module
@@ -20,6 +21,7 @@ __all__ = list(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
+        import_module(f"{__name__}.live").library()
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -77,6 +77,8 @@ class Explorer(ABC):
     pictures: ClassVar[Mapping[str, Picture]]
     full_width: ClassVar[tuple[str, ...]] = ()
     presets: ClassVar[Mapping[str, Preset]] = MappingProxyType({})
+    #: fields whose slider may live on in a handout: the first that matters in the state there
+    handout: ClassVar[tuple[str, ...]]
 
     def __init__(self, **values: Any) -> None:
         start = self.State(**fields.checked(self.State, values))
@@ -192,6 +194,23 @@ class Explorer(ABC):
     def table(self) -> str:
         """Everything that is drawn, as CSV: figure, trace, x, y and, for heat maps, z."""
         return frames.table(self.figures)
+
+    def tour(self, name: str = "") -> tuple[str, Iterator[tuple[str, bool]]]:
+        """The words of one control, and a walk along it, for pages that have no kernel.
+
+        The walk goes from one position to the next, and yields at each its value in words and
+        whether a reader should begin there. The explorer itself moves along, and back in the end.
+        """
+        if not name:
+            name = next(field for field in self.handout if self._specs[field].when(self.state))
+        return self._specs[name].words, self._walk(name)
+
+    def _walk(self, name: str) -> Iterator[tuple[str, bool]]:
+        spec, start = self._specs[name], getattr(self.state, name)
+        for value in spec.stops(start):
+            self.set(**{name: value})
+            yield spec.told(value), value == start
+        self.set(**{name: start})
 
     # How it works ---------------------------------------------------------------------------
 

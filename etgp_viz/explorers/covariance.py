@@ -135,6 +135,7 @@ class CovarianceExplorer(Explorer):
     """
 
     State = CovarianceState
+    handout = ("amount", "a2")
     pictures: ClassVar[Mapping[str, Picture]] = {
         "latent": latent_matrix,
         "analytic": comparison.ANALYTIC,

@@ -7,7 +7,7 @@ its tooltip, the check of a link and the tests all follow from that.
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import ipywidgets as widgets
 from etgp_viz.explorers.profile import ProfileControl
 
 LABEL = {"description_width": "118px"}
+POSITIONS = 11  # of a slider on paper
 FULL_WIDTH = {"width": "auto"}
 
 
@@ -43,6 +44,14 @@ class Control(ABC):
     @abstractmethod
     def samples(self) -> tuple[Any, ...]:
         """The least, a middle and the greatest value."""
+
+    def stops(self, value: Any) -> tuple[Any, ...]:
+        """A few positions from left to right, `value` among them, for a page without a kernel."""
+        return self.samples()
+
+    def told(self, value: Any) -> str:
+        """A value as it is read out."""
+        return str(value)
 
     @property
     def tooltip(self) -> str:
@@ -88,6 +97,16 @@ class Number(Control):
         middle = math.sqrt(self.low * self.high) if self.log else (self.low + self.high) / 2
         return self.low, self.check(middle), self.high
 
+    def stops(self, value: float) -> tuple[float, ...]:
+        if not self.log:
+            return _among(value, map(self.check, _evenly(self.low, self.high)))
+        powers = _evenly(math.log10(self.low), math.log10(self.high))
+        places = (float(f"{10**power:.2g}") for power in powers)
+        return _among(value, (min(max(place, self.low), self.high) for place in places))
+
+    def told(self, value: float) -> str:
+        return f"{value:.3g}"
+
 
 @dataclass(frozen=True)
 class Whole(Control):
@@ -110,6 +129,9 @@ class Whole(Control):
     def samples(self) -> tuple[int, ...]:
         return self.low, (self.low + self.high) // 2, self.high
 
+    def stops(self, value: int) -> tuple[int, ...]:
+        return _among(value, map(round, _evenly(self.low, self.high)))
+
 
 @dataclass(frozen=True)
 class Choice(Control):
@@ -130,6 +152,9 @@ class Choice(Control):
     def samples(self) -> tuple[Any, ...]:
         return tuple(self.options)
 
+    def told(self, value: Any) -> str:
+        return self.options[value]
+
 
 @dataclass(frozen=True)
 class Switch(Control):
@@ -145,6 +170,9 @@ class Switch(Control):
 
     def samples(self) -> tuple[bool, ...]:
         return False, True
+
+    def told(self, value: bool) -> str:
+        return "on" if value else "off"
 
 
 @dataclass(frozen=True)
@@ -172,6 +200,17 @@ class Profile(Control):
         ramp = [self.low + (self.high - self.low) * k / (self.knots - 1) for k in range(self.knots)]
         return (self.low,) * self.knots, tuple(ramp), (self.high,) * self.knots
 
+    def stops(self, value: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+        level = sum(value) / len(value)
+        moved = (
+            tuple(min(max(round(knot - level + to, 6), self.low), self.high) for knot in value)
+            for to in _evenly(self.low, self.high)
+        )
+        return tuple(sorted({value, *moved}, key=sum))
+
+    def told(self, value: tuple[float, ...]) -> str:
+        return f"{sum(value) / len(value):.3g}" + (" on average" if len(set(value)) > 1 else "")
+
 
 def shown(default: Any, control: Control) -> Any:
     """A field of a state with this default, controlled like this."""
@@ -196,6 +235,14 @@ def checked(state: type, values: Mapping[str, Any]) -> dict[str, Any]:
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
     return good
+
+
+def _evenly(low: float, high: float) -> list[float]:
+    return [low + (high - low) * k / (POSITIONS - 1) for k in range(POSITIONS)]
+
+
+def _among(value: Any, others: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(sorted({value, *others}))
 
 
 def on_step(value: float, low: float, step: float) -> float:

@@ -107,6 +107,7 @@ class FlowExplorer(Explorer):
     """
 
     State = FlowState
+    handout = ("linear_a", "sal_a", "tanh_a1", "amount")
     pictures: ClassVar = {
         "paths": paths,
         "parameters": parameters,
@@ -164,7 +165,8 @@ class FlowExplorer(Explorer):
 
     def words(self, state: FlowState) -> str:
         before, after = self._records["latent_covariance"], self._records["covariance"]
-        return f"{_effect(self._records['density'])} {_stationarity(before, after)}"
+        moves = bool(np.ptp(self._records["parameters"].values, axis=0).max() > 1e-9)
+        return f"{_effect(self._records['density'])} {_stationarity(before, after, moves)}"
 
     def code(self, state: FlowState) -> str:
         theta = _theta(state)
@@ -327,11 +329,12 @@ def _effect(record: warping.Marginal) -> str:
     )
 
 
-def _stationarity(before: warping.Matrix, after: warping.Matrix) -> str:
-    """Whether the covariance depends on x − x′ alone, in words."""
+def _stationarity(before: warping.Matrix, after: warping.Matrix, moves: bool) -> str:
+    """Whether the covariance depends on x − x′ alone, and the flow not on x, in words."""
     base, warped = warping.not_toeplitz(before.values), warping.not_toeplitz(after.values)
     if warped < 1e-3:
-        return "Its covariance depends on x − x′ alone: the process is stationary."
+        rest = ", but its marginals change with x: it is not" if moves else ": the process is"
+        return f"Its covariance depends on x − x′ alone{rest} stationary."
     whose = "as the latent's own" if base > 1e-3 else "although the latent's does"
     return (
         f"Its covariance does not depend on x − x′ alone, {whose}: {warped:.0%} of it is no "

@@ -37,6 +37,7 @@ FLOWS = {"linear": "LINEAR", "sal": "SAL", "tanh": "TANH"}
 BATCHES = {0: "all rows", 16: "16 rows", 32: "32 rows", 60: "60 rows"}
 REACH = 6.0  # of clicks
 STEPS_A_PLAY = 5000
+TOUR = (0, 5, 10, 20, 40, 70, 100, 150, 200, 300, 400)  # where a handout shows the training
 COMPARE_EVERY = 4.0  # seconds between two comparisons of quadrature while training
 WORDS_EVERY = 2.0  # seconds between two sentences while training: a screen reader reads each
 
@@ -91,6 +92,7 @@ class InferenceExplorer(Explorer):
     """
 
     State = InferenceState
+    handout = ()  # the slider of a handout is the training itself
     pictures: ClassVar = {
         "point": class_regions,
         "bayes": class_regions,
@@ -216,6 +218,25 @@ class InferenceExplorer(Explorer):
         """Return when the training has ended; for scripts, in which no page is drawn meanwhile."""
         if self._worker is not None:
             self._worker.join()
+
+    def tour(self, name: str = "") -> tuple[str, Iterator[tuple[str, bool]]]:
+        return super().tour(name) if name else ("training steps", self._training())
+
+    def _training(self) -> Iterator[tuple[str, bool]]:
+        """A training from its start, with a halt now and then, and none in the background."""
+        self._begin_again()
+        for steps in TOUR:
+            training = self._study.training
+            training.learning_rate = self._rate
+            if steps > training.steps:
+                training.step(steps - training.steps)
+            self._show(self._study.look(self._view))
+            yield str(steps), steps == TOUR[-1]
+        self._begin_again()
+
+    def _begin_again(self) -> None:
+        self._made_for = None
+        self._redraw()
 
     def _show(self, seen: Seen) -> None:
         self._seen = seen

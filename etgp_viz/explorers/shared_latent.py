@@ -103,6 +103,7 @@ class SharedLatentExplorer(Explorer):
     """
 
     State = SharedLatentState
+    handout = ("amount", "lengthscale")
     pictures: ClassVar = {
         "latents": latents,
         "processes": processes,

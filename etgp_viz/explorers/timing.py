@@ -90,6 +90,7 @@ class TimingExplorer(Explorer):
     """
 
     State = TimingState
+    handout = ("quantity",)
     pictures: ClassVar = {"classes": race, "num_inducing": race, "num_data": race}
     full_width = ("classes",)
     presets: ClassVar = {

@@ -9,6 +9,8 @@ from etgp_viz.baselines import as_written
 from etgp_viz.building import MODELS, build, kmeans
 from etgp_viz.networks import FlowNetwork
 
+pytestmark = pytest.mark.slow  # all together; see `make test-fast`
+
 N, D, M, C, S = 7, 2, 4, 3, 6
 rng = np.random.default_rng(1)
 X = rng.normal(size=(N, D))

@@ -23,6 +23,8 @@ from etgp_viz.datasets import from_csv, toys
 from etgp_viz.datasets.prepare import draw
 from etgp_viz.estimator import values
 
+pytestmark = pytest.mark.slow  # all together; see `make test-fast`
+
 ROOT = Path(__file__).parents[2]
 SMALL = {"num_inducing": 10, "hidden": (10,), "epochs": 60, "learning_rate": 0.1}
 X, Y = toys.blobs(num_data=90, num_classes=3, noise=0.4).train

@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 
 from etgp_viz import explorers
+from etgp_viz.course import stills
 from etgp_viz.explorers import fields
+from etgp_viz.explorers.points import Points
+
+pytestmark = pytest.mark.slow  # all together; see `make test-fast`
 
 ROOT = Path(__file__).parents[2]
 
@@ -282,3 +286,35 @@ def _plain(record):
         else:
             plain[field.name] = repr(value)
     return plain
+
+
+# Handouts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_control_has_positions_for_paper(name):
+    state = getattr(explorers, name).State()
+    for field, spec in fields.controls_of(type(state)).items():
+        value = getattr(state, field)
+        stops = spec.stops(value)
+        assert len(set(stops)) == len(stops) <= fields.POSITIONS + 1, field
+        assert all(spec.check(stop) == stop for stop in stops), field
+        assert all(spec.told(stop) for stop in stops), field
+        assert value in stops or isinstance(spec, Points), field
+
+
+@pytest.mark.slow
+def test_a_tour_shows_other_pictures_and_comes_back(explorer, monkeypatch):
+    monkeypatch.setattr("etgp_viz.explorers.inference.TOUR", (0, 2, 4))
+    before = explorer.state
+    still = json.loads(json.dumps(stills.explorer_still(explorer)))
+    assert explorer.state == before
+    assert "role='alert'" not in explorer._page.sentence
+    frames, start = still["frames"], still["start"]
+    assert [name for name, _ in still["figures"]] == list(explorer.figures)
+    assert frames[start]["changes"] == {}
+    labels = [frame["label"] for frame in frames]
+    assert len(set(labels)) == len(labels) >= 3
+    assert all(frame["changes"] for k, frame in enumerate(frames) if k != start)
+    assert all(len(frame["words"]) > 20 for frame in frames)
+    assert len(json.dumps(still)) < 3e6

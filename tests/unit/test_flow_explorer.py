@@ -37,6 +37,10 @@ def test_sliders_move_the_warped_curve_only(explorer, a, b):
         ({"linear_a": (0.5, 1.0, 2.0, 1.0, 0.5)}, "although the latent's does"),
         ({"kernel": "arccos"}, "as the latent's own"),
         ({}, "the process is stationary"),
+        (
+            {"linear_b": (0.0, 1.0, 0.0, 1.0, 0.0)},
+            "its marginals change with x: it is not stationary",
+        ),
     ],
 )
 def test_the_summary_says_what_is_seen(explorer, values, words):

@@ -15,6 +15,8 @@ from etgp_viz.live_training import LiveTraining
 from etgp_viz.optimisation import TrainingError
 from tests.unit.test_explorers import _plain
 
+pytestmark = pytest.mark.slow  # all together; see `make test-fast`
+
 
 @pytest.fixture(scope="module")
 def shared():

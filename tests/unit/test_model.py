@@ -481,6 +481,7 @@ def test_another_likelihood_of_classes() -> None:
     np.testing.assert_allclose(np.sum(model.predict_y(X)[0], axis=1), 1.0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_quadrature_error_at_the_default_number_of_nodes() -> None:
     """Q = 20 against Q = 150 for latents of standard deviation about 1: what to expect of it."""
     for flow, bound in ((flows.Linear(), 1e-5), (flows.SAL(length=1), 2e-3), (flows.Tanh(), 2e-2)):

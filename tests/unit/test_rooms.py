@@ -31,7 +31,7 @@ ROOMS = (
     ({"style", "figures"}, TENSORFLOW | WIDGETS | {"etgp_viz.backend"}),
     ({"explorers"}, set()),
     ({"course"}, set()),
-    ({"doctor", "lab", "timing_report", "experiment_report", "cli"}, set()),
+    ({"doctor", "lab", "timing_report", "experiment_report", "course_report", "cli"}, set()),
 )
 FLOOR = {module: floor for floor, (modules, _) in enumerate(ROOMS) for module in modules}
 

@@ -252,6 +252,7 @@ def test_a_view_leaves_the_numbers_and_flows_leave_the_latent(explorer):
     assert explorer.records["processes"] is not before["processes"]
 
 
+@pytest.mark.slow
 def test_draws_of_the_network_fill_a_band(explorer):
     def bands():
         named = [trace for trace in explorer.figures["processes"].data if "networks" in trace.name]
@@ -273,6 +274,7 @@ def test_draws_of_the_network_fill_a_band(explorer):
     assert len(bands()) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [{"dropout": 0.3}, {"model": "tgp", "classes": 12}])
 def test_the_print_figure_has_a_panel_for_each_picture(explorer, values):
     explorer.set(**values)

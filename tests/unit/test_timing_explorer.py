@@ -8,6 +8,8 @@ import pytest
 from etgp_viz import timing
 from etgp_viz.explorers import TimingExplorer
 
+pytestmark = pytest.mark.slow  # all together; see `make test-fast`
+
 TURNS = 60
 
 

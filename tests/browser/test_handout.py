@@ -1,0 +1,154 @@
+"""Handouts and slides in a browser, opened from the disk, with every way to a network closed."""
+
+import contextlib
+
+import nbformat
+import numpy as np
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from playwright.sync_api import sync_playwright
+
+from etgp_viz.course.handout import executed, handout
+from etgp_viz.course.slides import slides
+from etgp_viz.doctor import find_browser
+from tests.browser.lab import CHROMIUM_OPTIONS
+
+FLOW = """from etgp_viz.explorers import FlowExplorer
+
+FlowExplorer(linear_a=(1.0,) * 5, linear_b=(0.0,) * 5)"""
+FIGURE = """import plotly.graph_objects as go
+
+go.FigureWidget(go.Figure(go.Scatter(y=[1.0, 4.0, 9.0], name="squares")))"""
+# What is drawn for a trace; arrays that were packed have been read by plotly.
+Y = "(plot, name) => Array.from(plot._fullData.find((trace) => trace.name === name).y)"
+
+
+@pytest.fixture(scope="module")
+def lesson():
+    """A short lesson that has all that is special on a page, run in a kernel."""
+    plain = new_notebook(
+        cells=[
+            new_markdown_cell("# 99 · Short\n\nA formula: $\\frac{1}{2}$.\n\n## Play"),
+            new_code_cell(FLOW),
+            new_code_cell(FLOW, metadata={"handout": "lengthscale"}),
+            new_markdown_cell("## Code\n\nSome words."),
+            new_code_cell(FIGURE),
+        ]
+    )
+    nbformat.validate(plain)
+    return executed(plain)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Opens a page from the disk; the test fails if it asks for anything else or has an error."""
+    chromium = find_browser()
+    if chromium is None:
+        pytest.skip("No Chromium")
+    asked, broken = [], []
+    with contextlib.ExitStack() as stack:
+        playwright = stack.enter_context(sync_playwright())
+        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_OPTIONS)
+        stack.callback(browser.close)
+
+        def visit(content):
+            path = tmp_path / "page.html"
+            path.write_text(content, encoding="utf-8")
+            page = browser.new_page(viewport={"width": 1280, "height": 800}, offline=True)
+            page.on("request", lambda request: asked.append(request.url))
+            page.on("pageerror", lambda error: broken.append(str(error)))
+            page.goto(path.as_uri())
+            return page
+
+        yield visit
+        assert [url for url in asked if not url.startswith(("data:", "file:", "blob:"))] == []
+        assert len([url for url in asked if url.startswith("file:")]) == 1, "one file is the page"
+        assert broken == []
+
+
+def plot(page, number, name):
+    """A drawn plot of the explorer or figure with that number."""
+    found = page.locator(f".still >> nth={number}").locator(f".plot[data-name='{name}']")
+    found.scroll_into_view_if_needed()
+    found.locator(".main-svg").first.wait_for()
+    return found
+
+
+def test_a_slider_of_a_handout_moves_what_is_drawn(opened, lesson, screenshots):
+    page = opened(handout(lesson, screenshots))
+    assert page.locator("math mfrac").count() == 1
+    assert page.locator("math mfrac").bounding_box()["height"] > 15  # drawn, and not as a line
+    drawn = plot(page, 0, "paths")
+    before, latent = (np.array(drawn.evaluate(Y, name)) for name in ("warped f(x)", "latent f₀(x)"))
+    np.testing.assert_allclose(before, latent, rtol=1e-5)
+    slider = page.get_by_label("scale a")
+    told = page.locator(".still >> nth=0 >> [role=status]")
+    words = told.inner_text()
+    slider.focus()
+    slider.press("End")
+    np.testing.assert_allclose(drawn.evaluate(Y, "warped f(x)"), 3.0 * latent, rtol=1e-4)
+    np.testing.assert_allclose(drawn.evaluate(Y, "latent f₀(x)"), latent, rtol=1e-5)
+    assert told.inner_text() != words
+    assert "3.00 times" in told.inner_text()
+    assert page.locator(".still >> nth=0 >> output").inner_text() == "3"
+    assert slider.get_attribute("aria-valuetext") == "3"
+    slider.press("Home")
+    np.testing.assert_allclose(drawn.evaluate(Y, "warped f(x)"), -3.0 * latent, rtol=1e-4)
+    page.screenshot(path=screenshots / "handout.png")
+
+
+def test_metadata_of_a_cell_choose_another_slider(opened, lesson, screenshots):
+    page = opened(handout(lesson, screenshots))
+    drawn = plot(page, 1, "paths")
+    rough = np.array(drawn.evaluate(Y, "latent f₀(x)"))
+    slider = page.get_by_label("lengthscale ℓ")
+    slider.focus()
+    slider.press("End")
+    smooth = np.array(drawn.evaluate(Y, "latent f₀(x)"))
+    assert np.abs(np.diff(smooth)).max() < 0.5 * np.abs(np.diff(rough)).max()
+
+
+def test_plots_can_be_zoomed_and_stay_so(opened, lesson, screenshots):
+    page = opened(handout(lesson, screenshots))
+    drawn = plot(page, 2, "")
+    assert drawn.evaluate(Y, "squares") == [1, 4, 9]
+    for number, name in ((2, ""), (0, "paths")):
+        drawn = plot(page, number, name)
+        before = drawn.evaluate("plot => plot._fullLayout.xaxis.range")
+        box = drawn.bounding_box()
+        page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.4 * box["height"])
+        page.mouse.down()
+        page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.6 * box["height"], steps=5)
+        page.mouse.up()
+        after = drawn.evaluate("plot => plot._fullLayout.xaxis.range")
+        assert after[1] - after[0] < 0.5 * (before[1] - before[0])
+    page.get_by_label("scale a").press("ArrowRight")
+    assert drawn.evaluate("plot => plot._fullLayout.xaxis.range") == pytest.approx(after)
+
+
+def test_slides_turn_and_their_slider_keeps_its_keys(opened, lesson, screenshots):
+    page = opened(slides(lesson, screenshots))
+    shown, place = page.locator("section.shown"), page.locator("#place")
+    assert shown.count() == 1
+    assert "Short" in shown.inner_text()
+    count = page.locator("main > section").count()
+    assert place.inner_text() == f"1 / {count}"
+    page.keyboard.press("ArrowRight")
+    assert place.inner_text() == f"2 / {count}"
+    drawn = plot(page, 0, "paths")
+    slider = shown.get_by_label("scale a")
+    slider.focus()
+    slider.press("End")
+    latent = np.array(drawn.evaluate(Y, "latent f₀(x)"))
+    np.testing.assert_allclose(drawn.evaluate(Y, "warped f(x)"), 3.0 * latent, rtol=1e-4)
+    assert place.inner_text() == f"2 / {count}", "the slider's arrows turn no slide"
+    page.screenshot(path=screenshots / "slide.png")
+    slider.press("Escape")
+    page.keyboard.press("End")
+    assert place.inner_text() == f"{count} / {count}"
+    page.keyboard.press("ArrowLeft")
+    assert page.url.endswith(f"#{count - 1}")
+    box = shown.locator(".body").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 1280
+    assert box["y"] + box["height"] <= 800
