@@ -100,6 +100,7 @@ class ResultsExplorer(Explorer):
         "projection": projection,
     }
     full_width = ("scores",)
+    handout = ("metric",)
     presets: ClassVar = {
         "The paper's first figure": Preset(
             "Accuracy of ETGP beside stationary rivals. Compare the circles of LINEAR and TANH "
