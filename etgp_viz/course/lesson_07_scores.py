@@ -150,17 +150,14 @@ CALIBRATION = Exercise(
     id="07.3",
     kind="write-a-function",
     prompt=(
-        "Write `calibration_error(p, y)`, the expected calibration error. Sort the rows into 15 "
-        "bins of equal width by their confidence (`np.ceil(15 * confidence)` numbers the bins), "
-        "take in each bin the distance between the share of rows that is right and the mean "
-        "confidence, and average these distances, each bin weighted by its share of the rows."
+        "Write `calibration_error(p, y)`, the expected calibration error. The confidence of a row "
+        "is its largest probability; the row is right if its most probable class is the label. "
+        "Sort the rows into 15 bins of equal width by confidence (`np.ceil(15 * confidence)` "
+        "numbers the bins), take in each bin the distance between the share of rows that is right "
+        "and the mean confidence, and average these distances, each bin weighted by its share of "
+        "the rows."
     ),
-    stub=(
-        "def calibration_error(p, y):\n"
-        "    confidence = p.max(axis=1)\n"
-        "    right = p.argmax(axis=1) == y\n"
-        "    return ..."
-    ),
+    stub="def calibration_error(p, y):\n    return ...",
     name="calibration_error",
     answer=Function("calibration_error", ("p", "y"), ("the ECE",), _predictions, calls=3),
     truth=lambda: expected_calibration_error,
@@ -195,7 +192,8 @@ CALIBRATION = Exercise(
         ),
     },
     hints=(
-        "Go through np.unique(bins); `rows = bins == b` says which rows are in bin b.",
+        "confidence = p.max(axis=1), right = p.argmax(axis=1) == y. Go through np.unique(bins); "
+        "rows = bins == b says which rows are in bin b.",
         "In each bin: abs(right[rows].mean() - confidence[rows].mean()), times rows.mean(), its "
         "share of all rows.",
         "Add these products up over the bins; that is all.",

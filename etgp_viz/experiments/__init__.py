@@ -6,6 +6,7 @@ print(experiments.summarise(experiments.select(table)))
 """
 
 from etgp_viz.experiments.columns import Outcome
+from etgp_viz.experiments.evidence import duels
 from etgp_viz.experiments.execution import carry_out
 from etgp_viz.experiments.panels import Panel, panel, text_table
 from etgp_viz.experiments.presets import PRESETS, grid
@@ -23,6 +24,7 @@ __all__ = [
     "Run",
     "carry_out",
     "closest_look",
+    "duels",
     "grid",
     "load",
     "panel",

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from etgp_viz.experiments.selection import select
-from etgp_viz.experiments.settings import FLOWS
+from etgp_viz.experiments.settings import FLOWS, KERNELS
 from etgp_viz.experiments.summary import speed_ups, summarise
 
-__all__ = ["Evidence", "Found"]
+__all__ = ["Evidence", "Found", "duels"]
 
 
 @dataclass(frozen=True)
@@ -127,3 +127,25 @@ class Evidence:
             str(name): float(times)
             for name, times in rows.groupby("dataset")["times"].min().items()
         }
+
+
+def duels(table: pd.DataFrame, *, paper: bool = False) -> pd.DataFrame:
+    """On each data set the best ETGP against the best SVGP, both best on validation rows.
+
+    Returns
+    -------
+    one row per data set and score: ``etgp`` and ``svgp`` with their figures, and ``result``, in
+    which ETGP wins or loses if the difference is larger than two of its standard errors
+    """
+    evidence = Evidence(table, paper)
+    rows = []
+    for name in evidence.datasets:
+        for metric in ("accuracy", "log_likelihood"):
+            ours = evidence.best(name, FLOWS, metric=metric)
+            theirs = evidence.best(name, KERNELS, metric=metric)
+            if ours is None or theirs is None:
+                continue
+            lead, doubt = ours.leads(theirs), ours.doubt(theirs)
+            result = "ETGP wins" if lead > doubt else "ETGP loses" if -lead > doubt else "a draw"
+            rows.append((name, metric.replace("_", "-"), result, str(ours), str(theirs)))
+    return pd.DataFrame(rows, columns=["dataset", "score", "result", "etgp", "svgp"])

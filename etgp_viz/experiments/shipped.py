@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from etgp_viz.arguments import fail
-from etgp_viz.experiments.results import details_folder, load
+from etgp_viz.experiments.results import details_folder, load, whole_runs
 from etgp_viz.experiments.selection import select
 from etgp_viz.experiments.settings import CELL
 
@@ -63,11 +63,10 @@ def ship(results: str | Path, folder: str | Path = FOLDER) -> tuple[Path, Path]:
     """
     results, folder = Path(results), Path(folder)
     table = load(results)
-    first, *lines = results.read_text(encoding="utf-8").splitlines()
+    first, *lines = whole_runs(results).splitlines()
     header = json.loads(first.removeprefix("# ")) | {"command": COMMAND}
-    kept = [line for line in lines[1:] if line.partition(",")[0] in set(table["id"])]
-    text = [f"# {json.dumps(header)}", lines[0], *map(_without_places, kept)]
-    (folder / TABLE).write_text("\n".join(text) + "\n", encoding="utf-8")
+    text = "\n".join([f"# {json.dumps(header)}", *map(_without_places, lines)])
+    (folder / TABLE).write_text(f"{text}\n", encoding="utf-8")
     details = {
         run_id: json.loads((details_folder(results) / f"{run_id}.json").read_text("utf-8"))
         for run_id in dict.fromkeys(closest_look(table)["id"])

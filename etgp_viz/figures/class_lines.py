@@ -34,7 +34,7 @@ def make(record: Lines) -> go.Figure:
         {
             "template": style.TEMPLATE,
             "height": 360,
-            "margin": {"r": 110, "t": 50},
+            "margin": {"r": 96, "t": 50},
             "xaxis": {"title": {"text": "t, along the first principal direction"}},
             "yaxis": {"title": {"text": ""}},
             "annotations": [frames.heading("")],

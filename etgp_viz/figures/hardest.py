@@ -14,6 +14,7 @@ from etgp_viz.figures import frames
 
 #: rows that there is room for
 ROWS = 12
+LEFT = 190
 # A pixel is enlarged: browsers blur small pictures.
 ENLARGED = 4
 
@@ -41,14 +42,15 @@ def make(record: Hardest) -> go.Figure:
         {
             "template": style.TEMPLATE,
             "height": 420,
-            "margin": {"l": 200, "r": 20, "t": 50},
+            "margin": {"l": LEFT, "r": 20, "t": 50},
             "xaxis": {"title": {"text": "probability πᶜ"}, "range": [-0.03, 1.03]},
             "yaxis": {"range": [ROWS - 0.5, -0.5], "zeroline": False},
             "annotations": [
                 frames.heading(
-                    "the hardest test rows</b> (row: label, <i>said</i>)<br>"
+                    "the hardest test rows</b> (row: label, <i>what it said</i>), probability<br>"
                     f"{frames.coloured(f'✖ {said}', red)}  {frames.coloured(f'● {label}', blue)}<b>"
                 )
+                | {"xshift": 20 - LEFT}
             ],
             "images": [_place(k) for k in range(ROWS)],
         },
@@ -80,7 +82,7 @@ def update(fig: go.Figure, record: Hardest, refit: bool = False) -> None:
 
 def _place(k: int) -> dict[str, Any]:
     """Between the name of a row and the axis."""
-    place = {"xref": "paper", "yref": "y", "x": -0.005, "y": k, "sizex": 0.1, "sizey": 0.9}
+    place = {"xref": "paper", "yref": "y", "x": -0.005, "y": k, "sizex": 0.25, "sizey": 0.95}
     return {**place, "xanchor": "right", "yanchor": "middle", "source": "", "visible": False}
 
 

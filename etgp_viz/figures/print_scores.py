@@ -1,16 +1,17 @@
 """The panels of a comparison for print, by matplotlib: a row of data sets, as in the paper."""
 
+import io
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from etgp_viz.experiments.panels import METRICS, WAYS, Panel
 from etgp_viz.figures.scores import LOOKS, heights
 
-__all__ = ["draw", "draw_panel"]
+__all__ = ["draw", "draw_panel", "png"]
 
 
 def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
@@ -37,21 +38,31 @@ def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
     return figure
 
 
+def png(panels: Sequence[Panel], caption: str = "") -> bytes:
+    """The same as the content of a PNG file, which a notebook shows by ``IPython``'s ``Image``."""
+    content = io.BytesIO()
+    draw(panels, caption).savefig(content, format="png", dpi=110)
+    return content.getvalue()
+
+
 def draw_panel(axes: Any, record: Panel) -> None:
     """One data set: rows of models, marks with bars, a dotted line at the best."""
     metric, best = METRICS[record.metric], record.best()
     for series in record.series:
-        spans = np.nan_to_num(record.bars * series.error)
         mark = _mark(series.way)
         axes.errorbar(
-            series.mean, heights(series), xerr=spans, linestyle="none", capsize=2, elinewidth=1,
-            ecolor=mark["color"], **mark,
+            series.mean, heights(series), xerr=record.bars * series.error, linestyle="none",
+            capsize=2, elinewidth=1, ecolor=mark["color"], **mark,
         )  # fmt: skip
     if best is not None:
         axes.axvline(best[2], color="0.5", linestyle=":", linewidth=1)
     axes.set_yticks(range(len(record.labels)), record.labels)
     axes.set_ylim(max(len(record.labels), 1) - 0.5, -0.5)
-    axes.set_xscale("log" if metric.log and best is not None else "linear")
+    if metric.log and best is not None:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
     arrow = "→" if metric.larger_is_better else "←"
     axes.set_xlabel(f"{metric.words}, better {arrow}", fontsize=9)
     axes.set_title(record.title.partition(":")[0], fontsize=10)

@@ -34,8 +34,8 @@ def make(record: ReliabilityBins) -> go.Figure:
             "template": style.TEMPLATE,
             "height": 360,
             "margin": {"r": 20, "t": 50},
-            "xaxis": {"title": {"text": "confidence maxᶜ πᶜ"}, "range": [-0.03, 1.03]},
-            "yaxis": {"title": {"text": "share that is right"}, "range": [-0.05, 1.05]},
+            "xaxis": {"title": {"text": "confidence maxᶜ πᶜ"}, "range": [-0.05, 1.07]},
+            "yaxis": {"title": {"text": "share that is right"}, "range": [-0.07, 1.09]},
             "annotations": [frames.heading("")],
         },
     )

@@ -63,6 +63,7 @@ def update(fig: go.Figure, record: Panel, refit: bool = False) -> None:
         "y": [heights(series) for series in record.series],
         "text": [_told(record, series) for series in record.series],
         "error_x.array": spans,
+        "error_x.visible": [bool(np.any(span)) for span in spans],
     }
     layout: dict[str, Any] = {
         "xaxis.type": "log" if metric.log else "linear",

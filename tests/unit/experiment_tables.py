@@ -17,6 +17,7 @@ def cell(dataset, model, way="pe", accuracy=0.5, log_likelihood=-1.0, M=100, **m
         row |= {"status": "ok", "dataset": dataset, "model": model, "num_inducing": M, "rows": 1}
         row |= {"sharing": "" if is_etgp else way, "inference": way if is_etgp else "pe"}
         row |= {"seed": seed, "prediction_seconds_per_1000": 1.0, "seconds_per_epoch": 1.0}
+        row |= {"memory_mib": 100.0}
         row |= {
             name: value[seed] if isinstance(value, (list, tuple)) else value
             for name, value in values.items()

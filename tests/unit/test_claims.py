@@ -213,3 +213,21 @@ def test_the_command_prints_the_page(tmp_path, capsys):
     (tmp_path / "x.csv").write_text("hello\n")
     assert cli.main(["claims", str(tmp_path / "x.csv")]) == 2
     assert "etgp-viz claims: output: expected a result file" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "result"),
+    [
+        ([0.9, 0.91, 0.92], [0.8, 0.81, 0.82], "ETGP wins"),
+        ([0.8, 0.81, 0.82], [0.9, 0.91, 0.92], "ETGP loses"),
+        ([0.7, 0.8, 0.9], [0.85, 0.81, 0.83], "a draw"),
+        (0.9, 0.8, "ETGP wins"),
+    ],
+)
+def test_a_duel_is_drawn_within_two_standard_errors(ours, theirs, result):
+    made = table(cell("wine", *LINEAR, accuracy=ours), cell("wine", *SEPARATE, accuracy=theirs))
+    found = experiments.duels(made).set_index("score")
+    assert found.result["accuracy"] == result
+    assert found.result["log-likelihood"] == "a draw"
+    assert f"{np.mean(ours):.3f}" in found.etgp["accuracy"]
+    assert len(experiments.duels(table(cell("wine", *LINEAR)))) == 0
