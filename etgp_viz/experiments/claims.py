@@ -59,8 +59,13 @@ class Finding:
     comparisons: tuple[Comparison, ...]
 
     def __str__(self) -> str:
-        told = [f"{self.verdict.upper()}: {self.claim.words} ({self.claim.where})"]
-        told.append(f"    Rule: {self.claim.rule}")
+        told = [
+            f"{self.verdict.upper()}: {self.claim.words} ({self.claim.where})",
+            f"    Rule: {self.claim.rule}",
+        ]
+        if self.comparisons:
+            right = sum(each.as_claimed for each in self.comparisons)
+            told.append(f"    As claimed in {right} of {len(self.comparisons)} comparisons:")
         told += [f"    {'✓' if each.as_claimed else '✗'} {each.words}" for each in self.comparisons]
         return "\n".join(told)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from etgp_viz.experiments.panels import METRICS, WAYS, Panel
 from etgp_viz.figures.scores import LOOKS, heights
@@ -58,11 +58,16 @@ def draw_panel(axes: Any, record: Panel) -> None:
         axes.axvline(best[2], color="0.5", linestyle=":", linewidth=1)
     axes.set_yticks(range(len(record.labels)), record.labels)
     axes.set_ylim(max(len(record.labels), 1) - 0.5, -0.5)
-    if metric.log and best is not None:
+    if best is None:
+        axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color="0.4")
+        axes.set_xticks([])
+    elif metric.log:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.xaxis.set_major_formatter("{x:g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(5))
     arrow = "→" if metric.larger_is_better else "←"
     axes.set_xlabel(f"{metric.words}, better {arrow}", fontsize=9)
     axes.set_title(record.title.partition(":")[0], fontsize=10)

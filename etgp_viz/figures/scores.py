@@ -43,7 +43,7 @@ def make(record: Panel) -> go.Figure:
         {
             "template": style.TEMPLATE,
             "height": 430,
-            "margin": {"l": 130, "r": 40, "t": 66, "b": 56},
+            "margin": {"l": 130, "r": 40, "t": 70, "b": 56},
             "xaxis": {"title": {"text": ""}},
             "yaxis": {"zeroline": False},
             "annotations": [frames.heading("")],
@@ -118,4 +118,5 @@ def _heading(record: Panel) -> str:
     if not shown:
         return f"<b>{record.title}</b><br>nothing was measured: choose another M, or another metric"
     marks = [frames.coloured(f"{LOOKS[way][4]} {WAYS[way]}", LOOKS[way][0]) for way in shown]
-    return f"<b>{record.title}</b><br>" + "   ".join(marks)
+    lines = [marks] if len(marks) <= 4 else [marks[:3], marks[3:]]
+    return "<br>".join([f"<b>{record.title}</b>", *("   ".join(line) for line in lines)])
