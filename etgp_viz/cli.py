@@ -33,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     _add_timing(verbs)
     _add_experiment(verbs)
+    _add_claims(verbs)
     _add_course(verbs)
     # A tick that the terminal cannot spell must not end the program.
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -54,6 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         typed = shlex.join(["etgp-viz", *(sys.argv[1:] if argv is None else argv)])
         return experiment_report.print_report(options, typed)
+    if options.verb == "claims":
+        from etgp_viz import experiment_report
+
+        return experiment_report.print_claims(options)
     if options.verb == "course":
         from etgp_viz import course_report
 
@@ -120,6 +125,27 @@ def _add_experiment(verbs: Any) -> None:
     add("--scheduler", "tcp://host:port of a running Dask scheduler instead")
     add("--output", "CSV file of the results (default: experiment-PRESET.csv)", Path)
     experiment.add_argument(
+        "--paper-selection",
+        action="store_true",
+        help="pick the SVGPs' configurations on the test rows, as the paper did",
+    )
+
+
+def _add_claims(verbs: Any) -> None:
+    claims = verbs.add_parser(
+        "claims",
+        help="which claims of the paper hold in a table of experiments",
+        description="For each claim of the paper: holds here, does not hold here, or not tested "
+        "here, with the figures.",
+        allow_abbrev=False,
+    )
+    claims.add_argument(
+        "results",
+        type=Path,
+        nargs="?",
+        help="CSV file of `etgp-viz experiment` (default: the results that come with the package)",
+    )
+    claims.add_argument(
         "--paper-selection",
         action="store_true",
         help="pick the SVGPs' configurations on the test rows, as the paper did",

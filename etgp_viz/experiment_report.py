@@ -1,4 +1,4 @@
-"""``etgp-viz experiment``: a grid with its estimate, its progress and its tables."""
+"""``etgp-viz experiment`` and ``etgp-viz claims``: a grid, its tables, and what they say."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from argparse import Namespace
 import pandas as pd
 
 from etgp_viz import experiments
-from etgp_viz.experiments import estimate, results
+from etgp_viz.experiments import claims, estimate, results
 
-__all__ = ["print_report", "printed"]
+__all__ = ["print_claims", "print_report", "printed"]
 
 PAPER_WAY = "SVGP configurations were picked on the TEST rows, as in the paper; ETGP's were not."
 OUR_WAY = "Configurations of all models were picked on validation rows, by log-likelihood."
@@ -50,6 +50,18 @@ def print_report(options: Namespace, command: str) -> int:
         print(f"{len(rows)} runs {status}\n    {', '.join(named)}")
     print(f"Results: {output}")
     return 1 if len(failed) else 0
+
+
+def print_claims(options: Namespace) -> int:
+    """Hold the paper's claims against a result file, or against the results of the package."""
+    try:
+        file = options.results
+        table = experiments.reference() if file is None else experiments.load(file)
+        print(claims.page(table, paper=options.paper_selection))
+    except (ValueError, OSError) as error:
+        print(f"etgp-viz claims: {error}")
+        return 2
+    return 0
 
 
 def printed(table: pd.DataFrame, *, paper: bool = False) -> str:

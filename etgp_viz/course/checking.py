@@ -14,7 +14,7 @@ __all__ = ["LESSONS", "Reply", "check", "hint", "lesson", "progress", "solution"
 #: number of a lesson → the module with its exercises, loaded when it is first asked for
 LESSONS = {
     number: f"etgp_viz.course.lesson_{number}"
-    for number in ("01", "02", "03", "04", "05", "06", "08")
+    for number in ("01", "02", "03", "04", "05", "06", "07", "08")
 }
 
 _ICONS = {RIGHT: "✓", WRONG: "✗", NOT_YET: "…", "hint": "?", "solution": "★"}

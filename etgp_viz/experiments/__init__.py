@@ -6,22 +6,32 @@ print(experiments.summarise(experiments.select(table)))
 """
 
 from etgp_viz.experiments.columns import Outcome
+from etgp_viz.experiments.evidence import duels
 from etgp_viz.experiments.execution import carry_out
+from etgp_viz.experiments.panels import Panel, panel, text_table
 from etgp_viz.experiments.presets import PRESETS, grid
 from etgp_viz.experiments.results import load
 from etgp_viz.experiments.selection import select
 from etgp_viz.experiments.settings import MODELS, Run
+from etgp_viz.experiments.shipped import closest_look, reference, reference_detail
 from etgp_viz.experiments.summary import speed_ups, summarise
 
 __all__ = [
     "MODELS",
     "PRESETS",
     "Outcome",
+    "Panel",
     "Run",
     "carry_out",
+    "closest_look",
+    "duels",
     "grid",
     "load",
+    "panel",
+    "reference",
+    "reference_detail",
     "select",
     "speed_ups",
     "summarise",
+    "text_table",
 ]

@@ -26,7 +26,7 @@ from etgp_viz.experiments.columns import COLUMNS, WORDS
 from etgp_viz.experiments.settings import Run
 from etgp_viz.timing import machine
 
-__all__ = ["Log", "details_folder", "failure", "load"]
+__all__ = ["Log", "details_folder", "failure", "load", "whole_runs"]
 
 
 BEGINNING = b'# {"command"'
@@ -97,6 +97,12 @@ def load(path: str | Path) -> pd.DataFrame:
             frame[name] = pd.to_numeric(frame[name].replace("", None))
     frame.attrs = header
     return frame
+
+
+def whole_runs(path: str | Path) -> str:
+    """The text of a result file up to the end of its last whole run."""
+    _, _, complete = _parse(Path(path))
+    return Path(path).read_bytes()[:complete].decode("utf-8")
 
 
 def details_folder(path: str | Path) -> Path:

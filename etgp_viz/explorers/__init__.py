@@ -11,6 +11,7 @@ _HOMES = {
     "CovarianceExplorer": "covariance",
     "FlowExplorer": "flow",
     "InferenceExplorer": "inference",
+    "ResultsExplorer": "results",
     "SharedLatentExplorer": "shared_latent",
     "TimingExplorer": "timing",
 }

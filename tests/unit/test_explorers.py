@@ -27,6 +27,7 @@ KINDS = {
     "CovarianceExplorer": {},
     "InferenceExplorer": {},
     "TimingExplorer": {},
+    "ResultsExplorer": {},
 }
 NAMES = list(KINDS)
 

@@ -1,0 +1,68 @@
+"""The results explorer in a real JupyterLab: scores and one run as drawn, and a change of both."""
+
+import numpy as np
+import pytest
+
+from benchmarks.latency import notebook_of
+from etgp_viz import experiments
+from etgp_viz.experiments.panels import WAYS
+from tests.browser.lab import wait_until
+
+CELL = "from etgp_viz.explorers import ResultsExplorer\nResultsExplorer()"
+
+
+@pytest.fixture(scope="module")
+def notebook(lab):
+    (lab.folder / "results.ipynb").write_text(notebook_of([CELL]))
+    with lab.open("results.ipynb", width=1600, height=1400) as notebook:
+        notebook.run_all()
+        yield notebook
+
+
+def choose(notebook, field, words):
+    notebook.page.locator(f".etgp-field-{field} select").select_option(label=words)
+
+
+def x(plot, name):
+    plot.settle()
+    find = "(plot, name) => Array.from(plot._fullData.find(t => t.name === name).x)"
+    return np.array(plot.element.evaluate(find, name))
+
+
+def point_estimates(table, column):
+    """Means over seeds of the flows on digits with the largest M, from the rows of the table."""
+    rows = experiments.select(table)
+    rows = rows[
+        (rows["dataset"] == "digits") & (rows["inference"] == "pe") & (rows["sharing"] == "")
+    ]
+    rows = rows[rows["num_inducing"] == rows["num_inducing"].max()]
+    return rows.groupby("model")[column].mean().sort_index().to_numpy()
+
+
+def test_scores_are_those_of_the_table(notebook):
+    table, drawn = experiments.reference(), notebook.plot("scores")
+    expected = point_estimates(table, "test_accuracy")
+    np.testing.assert_allclose(x(drawn, WAYS["pe"]), expected, rtol=1e-6)
+    choose(notebook, "metric", "mean test log-likelihood (nats)")
+    expected = point_estimates(table, "test_log_likelihood")
+    wait_until(lambda: np.allclose(x(drawn, WAYS["pe"]), expected), "the log-likelihoods", 20)
+
+
+def test_another_run_changes_every_picture(notebook, screenshots):
+    look = experiments.closest_look(experiments.reference())
+    look = look[(look["dataset"] == "digits") & (look["model"] == "svgp-rbf")]
+    look = look[look["num_inducing"] == look["num_inducing"].max()].set_index("sharing")
+    detail = experiments.reference_detail(look.loc["separate", "id"])
+    choose(notebook, "model", "SVGP RBF separate")
+    hard = [each["probabilities"][each["label"]] for each in detail["hardest"]]
+    plot = notebook.plot("hardest")
+    name = "probability of the label"
+    wait_until(lambda: np.allclose(x(plot, name), hard), "the hardest rows of the SVGP", 20)
+    images = plot.element.locator("image")
+    assert images.count() == len(hard)
+    value = notebook.plot("elbo").y("ELBO")
+    np.testing.assert_allclose(value, detail["elbo"]["value"])
+    drawn = notebook.plot("offset")
+    first = detail["class_names"][detail["line"]["classes"][0]]
+    np.testing.assert_allclose(drawn.y(f"class {first}"), detail["line"]["mean"][0])
+    notebook.screenshot(screenshots / "results_explorer.png")
