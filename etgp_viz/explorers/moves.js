@@ -34,8 +34,6 @@ const under = (plot, trace) => plot._fullData.slice(0, trace.index)
 const heights = (traces, length) => Array.from({ length }, (_, k) =>
   traces.reduce((sum, other) => sum + (other._etgpY ?? other.y)[k], 0));
 
-const groupOf = (plot, trace) => plot.querySelector(`.trace${trace.uid}`);
-
 // Each of these gives what to do to show a trace after a change, as a list of functions; null if
 // plotly must draw it.
 function moveLine(plot, trace, group, { x, y }, toX, toY) {
@@ -49,8 +47,7 @@ function moveLine(plot, trace, group, { x, y }, toX, toY) {
   const steps = line ? [() => line.setAttribute("d", `M${points}`)] : [];
   if (!trace.fill || trace.fill === "none") return steps;
   // plotly keeps the area between two traces with the lower one.
-  const fill = stack.length ? groupOf(plot, stack.at(-1))?.querySelector(".js-tonext")
-    : group?.querySelector(".js-fill");
+  const fill = (stack.length ? stack.at(-1)._nextFill : trace._ownFill)?.node();
   const back = Array.from(floor, (_, k) => point(0, k)).reverse().join("L");
   const closed = trace.fill === "toself" ? `M${points}Z`
     : trace.stackgroup || trace.fill === "tozeroy" ? `M${points}L${back}Z` : null;
@@ -125,7 +122,7 @@ function moveTrace(plot, index, change) {
   const z = valueIn(change, "z", index), moves = SCATTER[trace?.mode];
   if (trace?.type === "heatmap" && z && !valueIn(change, "x", index)) return moveHeat(plot, trace, z);
   if (trace?.type !== "scatter" || trace.visible !== true || !moves) return null;
-  const places = placesOf(trace, index, change), group = groupOf(plot, trace);
+  const places = placesOf(trace, index, change), group = plot.querySelector(`.trace${trace.uid}`);
   if (!places) return null;
   return moves(plot, trace, group, places, axisOf(plot, trace.xaxis).c2p, axisOf(plot, trace.yaxis).c2p);
 }

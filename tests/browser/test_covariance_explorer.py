@@ -129,9 +129,11 @@ IMAGES = """async (plot) => {
     return Array.from(context.getImageData(0, 0, 31, 31).data);
   };
   const before = await colours();
-  await new Promise((done) => plot.addEventListener('etgp-moved', done, { once: true }));
+  const late = (_, fail) => setTimeout(() => fail(new Error('nothing moves')), 20000);
+  const soon = (wait) => Promise.race([new Promise(wait), new Promise(late)]);
+  await soon((done) => plot.addEventListener('etgp-moved', done, { once: true }));
   const atOnce = await colours();
-  await new Promise((done) => plot.on('plotly_afterplot', done));
+  await soon((done) => plot.on('plotly_afterplot', done));
   return [before, atOnce, await colours()];
 }"""
 

@@ -129,3 +129,37 @@ def test_independent_processes_are_their_latents(notebook, screenshots):
     assert not any(name.startswith("map to") for name in shown(notebook, "pivot"))
     notebook.page.wait_for_timeout(500)
     notebook.screenshot(screenshots / "shared-latent-independent.png", ".etgp-viz")
+
+
+# Where all lines and areas lie right after a press, when they have moved at once, and when plotly
+# has drawn them: the box around each, and the length of lines.
+SHAPES = """async (plot) => {
+  const shapes = () => [...plot.querySelectorAll('.js-line, .js-fill')]
+    .filter((path) => path.getAttribute('d'))
+    .map((path) => { const box = path.getBBox();
+      const length = path.matches('.js-line') ? path.getTotalLength() : 0;
+      return [box.x, box.y, box.width, box.height, length]; });
+  const before = shapes();
+  const late = (_, fail) => setTimeout(() => fail(new Error('nothing moves')), 20000);
+  const soon = (wait) => Promise.race([new Promise(wait), new Promise(late)]);
+  await soon((done) => plot.addEventListener('etgp-moved', done, { once: true }));
+  const atOnce = shapes();
+  await soon((done) => plot.on('plotly_afterplot', done));
+  return [before, atOnce, shapes()];
+}"""
+
+
+@pytest.mark.parametrize("name", ["processes", "probabilities"])
+def test_what_moves_at_once_lies_where_plotly_draws_it(notebook, name):
+    notebook.page.get_by_role("button", name="reset").click()
+    drawn = notebook.plot(name)
+    wait_until(lambda: notebook.slider("variation").value == 1.0, "the default", 20)
+    drawn.settle()
+    slider = notebook.page.locator(".etgp-viz .widget-slider", has_text="variation").first
+    handle = slider.locator(".noUi-handle")
+    handle.focus()
+    shapes = drawn.element.evaluate_handle(f"(plot) => ({{ seen: ({SHAPES})(plot) }})")
+    notebook.page.keyboard.press("ArrowLeft")
+    before, at_once, by_plotly = np.array(shapes.evaluate("async (all) => await all.seen"))
+    assert not np.allclose(before, at_once, atol=0.5)
+    np.testing.assert_allclose(at_once, by_plotly, atol=0.5, rtol=0.002)
