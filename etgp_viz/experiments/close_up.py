@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -181,13 +182,16 @@ def hardest(detail: Mapping[str, Any]) -> Hardest:
 
 def _images(dataset: str, rows: np.ndarray) -> np.ndarray | None:
     """Rows of digits as images; other images need files that may not be here."""
-    if dataset != "digits":
-        return None
+    return _digits()[rows] if dataset == "digits" else None
+
+
+@lru_cache(maxsize=1)
+def _digits() -> np.ndarray:
     from etgp_viz import datasets
 
     data = datasets.load("digits")
     assert data.image_shape is not None
-    return data.X[rows].reshape(-1, *data.image_shape)
+    return data.X.reshape(-1, *data.image_shape)
 
 
 def elbo(detail: Mapping[str, Any]) -> Curve:

@@ -47,6 +47,15 @@ MODELS = {
     for name, (model, sharing) in experiments.MODELS.items()
     if (model, sharing) in set(zip(_looks()["model"], _looks()["sharing"], strict=True))
 }
+SCORES = {
+    "accuracy": "accuracy",
+    "log_likelihood": "log-likelihood",
+    "ece": "calibration error",
+    "training": "training time",
+    "race": "time, in turns",
+    "prediction": "prediction time",
+    "memory": "memory",
+}
 PARTS = ("scale", "offset")
 
 
@@ -57,7 +66,7 @@ class ResultsState:
     dataset: str = shown(_among("digits", DATASETS), Choice("data set", DATASETS, group="Compare"))
     metric: str = shown(
         "accuracy",
-        Choice("score", {key: metric.words for key, metric in METRICS.items()}, group="Compare"),
+        Choice("score", SCORES, group="Compare"),
     )
     num_inducing: int = shown(
         MOST, Choice("inducing points M", {**COUNTS, 0: "all, row by row"}, group="Compare")

@@ -52,7 +52,7 @@ def update(fig: go.Figure, record: Confusion, refit: bool = False) -> None:
     names = list(record.names)
     right = np.trace(record.counts) / max(record.counts.sum(), 1)
     traces: dict[str, list[Any]] = {"x": [names], "y": [names], "z": [np.round(record.share, 3)]}
-    heading = f"<b>who is taken for whom</b><br>PE, test rows; right on the diagonal: {right:.1%}"
+    heading = f"<b>who is taken for whom</b><br>PE, test rows: {right:.1%} right"
     layout: dict[str, Any] = {"annotations[0].text": heading}
     layout |= {f"{axis}.showticklabels": len(names) <= NAMED for axis in ("xaxis", "yaxis")}
     frames.move(fig, traces, layout)

@@ -47,7 +47,7 @@ def make(record: Hardest) -> go.Figure:
             "yaxis": {"range": [ROWS - 0.5, -0.5], "zeroline": False},
             "annotations": [
                 frames.heading(
-                    "the hardest test rows</b> (row: label, <i>what it said</i>), probability<br>"
+                    "hardest test rows</b> (row: label, <i>said</i>)<br>"
                     f"{frames.coloured(f'✖ {said}', red)}  {frames.coloured(f'● {label}', blue)}<b>"
                 )
                 | {"xshift": 20 - LEFT}

@@ -19,7 +19,8 @@ def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
     columns = min(3, max(1, len(panels)))
     lines = -(-len(panels) // columns)
     tall = max(len(panel.labels) for panel in panels)
-    figure = Figure(figsize=(4.2 * columns, lines * (1.4 + 0.32 * tall)), layout="constrained")
+    size = (max(4.2 * columns, 5.5), lines * (1.4 + 0.32 * tall))
+    figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(lines, columns, squeeze=False).ravel()
     for axes, panel in zip(grid, panels, strict=False):
         draw_panel(axes, panel)
@@ -32,7 +33,8 @@ def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
     ]
     handles = [Line2D([], [], linestyle="none", label=WAYS[way], **_mark(way)) for way in ways]
     if handles:
-        figure.legend(handles=handles, loc="outside upper center", ncols=min(len(ways), 4))
+        across = min(len(ways), 2 * columns)
+        figure.legend(handles=handles, loc="outside upper center", ncols=across, fontsize=9)
     if caption:
         figure.supxlabel(caption, fontsize=7, color="0.4")
     return figure

@@ -23,6 +23,17 @@ LOOKS = {
 }
 
 
+#: the ways in a heading, which must be short
+SHORT = {
+    "pe": "ETGP PE",
+    "ba": "ETGP BA",
+    "separate": "SVGP separate",
+    "shared": "SVGP shared",
+    "separate-gpflow": "separate, GPflow",
+    "shared-gpflow": "shared, GPflow",
+}
+
+
 def make(record: Panel) -> go.Figure:
     """A trace for each way, also for those that this panel has not."""
     traces = [
@@ -117,6 +128,6 @@ def _heading(record: Panel) -> str:
     shown = [series.way for series in record.series if len(series.rows)]
     if not shown:
         return f"<b>{record.title}</b><br>nothing was measured: choose another M, or another metric"
-    marks = [frames.coloured(f"{LOOKS[way][4]} {WAYS[way]}", LOOKS[way][0]) for way in shown]
+    marks = [frames.coloured(f"{LOOKS[way][4]} {SHORT[way]}", LOOKS[way][0]) for way in shown]
     lines = [marks] if len(marks) <= 4 else [marks[:3], marks[3:]]
     return "<br>".join([f"<b>{record.title}</b>", *("   ".join(line) for line in lines)])

@@ -43,7 +43,7 @@ def test_scores_are_those_of_the_table(notebook):
     table, drawn = experiments.reference(), notebook.plot("scores")
     expected = point_estimates(table, "test_accuracy")
     np.testing.assert_allclose(x(drawn, WAYS["pe"]), expected, rtol=1e-6)
-    choose(notebook, "metric", "mean test log-likelihood (nats)")
+    choose(notebook, "metric", "log-likelihood")
     expected = point_estimates(table, "test_log_likelihood")
     wait_until(lambda: np.allclose(x(drawn, WAYS["pe"]), expected), "the log-likelihoods", 20)
 
