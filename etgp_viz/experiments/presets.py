@@ -123,7 +123,7 @@ LAPTOP = Preset(
         ),
         "avila": Recipe(
             (Network((200, 200), 0.05),),
-            Budget(4000, 1000),
+            Budget(6000, 1000),
             Budget(2500, 200, (0.02,)),
             svgp_seeds=1,
             num_monte_carlo=20,
