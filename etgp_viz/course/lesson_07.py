@@ -172,6 +172,7 @@ UNCERTAINTY = Exercise(
 # 07.5 -----------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=1)
 def _times() -> dict[tuple[str, str], float]:
     """Seconds of a prediction of 1000 rows of digits by model and way, with the largest M."""
     panel = experiments.panel(_table(), "digits", "prediction")
