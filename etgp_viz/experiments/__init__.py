@@ -10,7 +10,7 @@ from etgp_viz.experiments.evidence import duels
 from etgp_viz.experiments.execution import carry_out
 from etgp_viz.experiments.panels import Panel, panel, text_table
 from etgp_viz.experiments.presets import PRESETS, grid
-from etgp_viz.experiments.results import load
+from etgp_viz.experiments.results import load, made_by
 from etgp_viz.experiments.selection import select
 from etgp_viz.experiments.settings import MODELS, Run
 from etgp_viz.experiments.shipped import closest_look, reference, reference_detail
@@ -27,6 +27,7 @@ __all__ = [
     "duels",
     "grid",
     "load",
+    "made_by",
     "panel",
     "reference",
     "reference_detail",

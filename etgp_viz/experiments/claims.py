@@ -14,6 +14,7 @@ import pandas as pd
 from etgp_viz.experiments import comparisons
 from etgp_viz.experiments.comparisons import CLOSE, COMPETITIVE, ORDER, Comparison
 from etgp_viz.experiments.evidence import Evidence
+from etgp_viz.experiments.results import made_by
 
 __all__ = ["CLAIMS", "Claim", "Comparison", "Finding", "examine", "page"]
 
@@ -99,10 +100,8 @@ def page(table: pd.DataFrame, *, paper: bool = False) -> str:
         "The best of several models is the best of them on validation rows, by the same score.",
         f"Means over {told}, ± standard error; with so few seeds a small lead means little.",
         ", ".join(f"{count} {verdict}" for verdict, count in counted.items()) + ".",
+        made_by(table),
     ]
-    made = table.attrs.get("machine")
-    if made:
-        head.append(f"Made by `{table.attrs.get('command', '')}` on {made['processor']}.")
     return "\n".join(head) + "\n\n" + "\n\n".join(map(str, found))
 
 

@@ -26,7 +26,7 @@ from etgp_viz.experiments.columns import COLUMNS, WORDS
 from etgp_viz.experiments.settings import Run
 from etgp_viz.timing import machine
 
-__all__ = ["Log", "details_folder", "failure", "load", "whole_runs"]
+__all__ = ["Log", "details_folder", "failure", "load", "made_by", "whole_runs"]
 
 
 BEGINNING = b'# {"command"'
@@ -97,6 +97,15 @@ def load(path: str | Path) -> pd.DataFrame:
             frame[name] = pd.to_numeric(frame[name].replace("", None))
     frame.attrs = header
     return frame
+
+
+def made_by(table: pd.DataFrame) -> str:
+    """Which command made a table, where, and how much of it: a sentence, empty if not known."""
+    made = table.attrs
+    if "machine" not in made:
+        return ""
+    runs = f": {made['runs']}" if "runs" in made else ""
+    return f"Made by `{made['command']}` on {made['machine']['processor']}{runs}."
 
 
 def whole_runs(path: str | Path) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from etgp_viz.arguments import fail
+from etgp_viz.experiments.presets import grid
 from etgp_viz.experiments.results import details_folder, load, whole_runs
 from etgp_viz.experiments.selection import select
 from etgp_viz.experiments.settings import CELL
@@ -54,8 +55,8 @@ def closest_look(table: pd.DataFrame) -> pd.DataFrame:
 def ship(results: str | Path, folder: str | Path = FOLDER) -> tuple[Path, Path]:
     """Make the two files that come with the package from those of a grid.
 
-    The first line keeps machine and versions; the command in it is `COMMAND`. Reasons of failures
-    lose their paths and addresses.
+    The first line keeps machine and versions; the command in it is `COMMAND`, with how many of its
+    runs are there. Reasons of failures lose their paths and addresses.
 
     Returns
     -------
@@ -64,7 +65,10 @@ def ship(results: str | Path, folder: str | Path = FOLDER) -> tuple[Path, Path]:
     results, folder = Path(results), Path(folder)
     table = load(results)
     first, *lines = whole_runs(results).splitlines()
-    header = json.loads(first.removeprefix("# ")) | {"command": COMMAND}
+    wanted = {run.id for run in grid("laptop")}
+    done = wanted & set(table["id"])
+    runs = f"{len(done)} of its {len(wanted)} runs"
+    header = json.loads(first.removeprefix("# ")) | {"command": COMMAND, "runs": runs}
     text = "\n".join([f"# {json.dumps(header)}", *map(_without_places, lines)])
     (folder / TABLE).write_text(f"{text}\n", encoding="utf-8")
     details = {
