@@ -222,8 +222,8 @@ READ = Exercise(
     },
     hints=(
         "Find the square in the row RBF and the filled circle in the row LINEAR.",
-        "Read both times off the axis; a small 2 or 5 is twice or five times the power of ten "
-        "below it. Pointing at a mark shows its value.",
+        "Read both times off the axis, which is logarithmic: halfway between 0.1 and 1 is about "
+        "0.3. Pointing at a mark shows its value.",
         "Divide the time of RBF (separate) by the time of LINEAR (point estimate).",
     ),
     solution=(

@@ -278,9 +278,12 @@ def _told(panel: Panel) -> str:
     seeds = sorted({int(n) for series in panel.series for n in series.seeds})
     over = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     digits = METRICS[panel.metric].digits
+    told = f"Best on {panel.dataset}: {label} ({WAYS[way]}) with {value:.{digits}f}."
+    if panel.metric == "race":
+        return f"{told} All took their steps in turns, on equal batches."
     return (
-        f"Best on {panel.dataset}: {label} ({WAYS[way]}) with {value:.{digits}f}. Configurations "
-        f"were picked on {panel.selected_on} rows; means over {over} seed{'s' * (over != '1')}."
+        f"{told} Configurations were picked on {panel.selected_on} rows; means over {over} "
+        f"seed{'s' * (over != '1')}."
     )
 
 

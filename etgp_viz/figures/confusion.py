@@ -33,7 +33,11 @@ def make(record: Confusion) -> go.Figure:
             "template": style.TEMPLATE,
             "height": 360,
             "margin": {"l": 70, "r": 20, "t": 50},
-            "xaxis": {"title": {"text": "predicted class"}, "type": "category"},
+            "xaxis": {
+                "title": {"text": "predicted class"},
+                "type": "category",
+                "automargin": True,
+            },
             "yaxis": {
                 "title": {"text": "true class"},
                 "type": "category",

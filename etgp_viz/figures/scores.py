@@ -69,6 +69,7 @@ def update(fig: go.Figure, record: Panel, refit: bool = False) -> None:
     """Move the marks to another panel; its axes always fit."""
     metric, best = METRICS[record.metric], record.best()
     spans = [np.nan_to_num(record.bars * series.error) for series in record.series]
+    ends = _range(record, spans)
     traces: dict[str, list[Any]] = {
         "x": [series.mean for series in record.series],
         "y": [heights(series) for series in record.series],
@@ -78,9 +79,11 @@ def update(fig: go.Figure, record: Panel, refit: bool = False) -> None:
     }
     layout: dict[str, Any] = {
         "xaxis.type": "log" if metric.log else "linear",
-        "xaxis.dtick": "D2" if metric.log else None,  # a tick at 1, 2 and 5 of each decade
         "xaxis.title.text": f"{metric.words}: {_better(record)}",
-        "xaxis.range": _range(record, spans),
+        "xaxis.range": ends,
+        "xaxis.tickmode": "array" if metric.log else "auto",
+        "xaxis.tickvals": _ticks(ends) if metric.log else None,
+        "xaxis.ticktext": [f"{tick:g}" for tick in _ticks(ends)] if metric.log else None,
         "yaxis.tickvals": list(range(len(record.labels))),
         "yaxis.ticktext": list(record.labels),
         "yaxis.range": [max(len(record.labels), 1) - 0.5, -0.5],
@@ -122,6 +125,13 @@ def _range(record: Panel, spans: list[np.ndarray]) -> list[float]:
         return [0.0, 1.0]
     room = 0.05 * (float(np.ptp(values)) or 0.1)
     return [float(values.min() - room), float(values.max() + room)]
+
+
+def _ticks(ends: list[float]) -> list[float]:
+    """1, 2 and 5 of each decade on a logarithmic axis between the powers of ten ``ends``."""
+    decades = range(int(np.floor(ends[0])), int(np.ceil(ends[1])) + 1)
+    ticks = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
+    return [tick for tick in ticks if ends[0] <= np.log10(tick) <= ends[1]]
 
 
 def _heading(record: Panel) -> str:

@@ -197,6 +197,14 @@ def test_what_is_drawn_is_the_panel(small, metric):
     assert low <= shown.min() <= shown.max() <= high
 
 
+def test_ticks_of_a_logarithmic_axis_are_written_out(small):
+    fig = scores.make(experiments.panel(small, "wine", "race"))  # from 0.1 to 3 seconds
+    assert list(fig.layout.xaxis.ticktext) == ["0.1", "0.2", "0.5", "1", "2"]
+    np.testing.assert_allclose(fig.layout.xaxis.tickvals, [0.1, 0.2, 0.5, 1.0, 2.0])
+    scores.update(fig, experiments.panel(small, "wine"))
+    assert fig.layout.xaxis.tickmode == "auto"
+
+
 def test_no_two_ways_look_alike():
     looks = [(symbol, marker, filled) for _, symbol, marker, filled, *_ in scores.LOOKS.values()]
     assert len(set(looks)) == len(looks) == len(WAYS)
