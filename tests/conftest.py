@@ -1,5 +1,6 @@
-"""Says at the end of a run how many tests of each kind ran."""
+"""Says at the end of a run how many tests of each kind ran; shares the cores between processes."""
 
+import os
 import signal
 from collections import Counter, defaultdict
 
@@ -11,6 +12,9 @@ OUTCOMES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 def pytest_configure() -> None:
     """Let tests interrupt themselves, also where a shell started this run in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if "PYTEST_XDIST_WORKER" in os.environ:  # one process for each core, one core for each process
+        for library in ("OMP_NUM", "OPENBLAS_NUM", "TF_NUM_INTRAOP", "TF_NUM_INTEROP"):
+            os.environ.setdefault(f"{library}_THREADS", "1")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

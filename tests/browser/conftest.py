@@ -14,18 +14,26 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory):
-    chromium = find_browser()
-    if chromium is None:
+def chromium():
+    """Playwright's Chromium and where it is; there can be one Playwright in a process."""
+    path = find_browser()
+    if path is None:
         how = "No Chromium: install one (Debian: `apt install chromium`), or run "
         how += "`.venv/bin/playwright install chromium`."
         pytest.fail(how) if os.environ.get("CI") == "true" else pytest.skip(how)
+    with sync_playwright() as playwright:
+        yield playwright.chromium, path
+
+
+@pytest.fixture(scope="session")
+def lab(chromium, tmp_path_factory):
+    kind, path = chromium
     home = tmp_path_factory.mktemp("home")
     notebooks = tmp_path_factory.mktemp("lab") / "notebooks"
     shutil.copytree(ROOT / "notebooks", notebooks)
-    with serve(notebooks, home) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch_persistent_context(
-            home / "browser", executable_path=chromium, args=CHROMIUM_OPTIONS
+    with serve(notebooks, home) as address:
+        browser = kind.launch_persistent_context(
+            home / "browser", executable_path=path, args=CHROMIUM_OPTIONS
         )
         yield Lab(address, browser, notebooks)
         browser.close()

@@ -1,16 +1,14 @@
 """Handouts and slides in a browser, opened from the disk, with every way to a network closed."""
 
-import contextlib
+from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
 import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from playwright.sync_api import sync_playwright
 
 from etgp_viz.course.handout import executed, handout
 from etgp_viz.course.slides import slides
-from etgp_viz.doctor import find_browser
 from tests.browser.lab import CHROMIUM_OPTIONS
 
 FLOW = """from etgp_viz.explorers import FlowExplorer
@@ -36,34 +34,31 @@ def lesson():
         ]
     )
     nbformat.validate(plain)
-    return executed(plain)
+    with ThreadPoolExecutor(1) as thread:  # Playwright has an event loop in this one
+        return thread.submit(executed, plain).result()
 
 
 @pytest.fixture
-def opened(tmp_path):
+def opened(chromium, tmp_path):
     """Opens a page from the disk; the test fails if it asks for anything else or has an error."""
-    chromium = find_browser()
-    if chromium is None:
-        pytest.skip("No Chromium")
+    kind, path = chromium
+    browser = kind.launch(executable_path=path, args=CHROMIUM_OPTIONS)
     asked, broken = [], []
-    with contextlib.ExitStack() as stack:
-        playwright = stack.enter_context(sync_playwright())
-        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_OPTIONS)
-        stack.callback(browser.close)
 
-        def visit(content):
-            path = tmp_path / "page.html"
-            path.write_text(content, encoding="utf-8")
-            page = browser.new_page(viewport={"width": 1280, "height": 800}, offline=True)
-            page.on("request", lambda request: asked.append(request.url))
-            page.on("pageerror", lambda error: broken.append(str(error)))
-            page.goto(path.as_uri())
-            return page
+    def visit(content):
+        file = tmp_path / "page.html"
+        file.write_text(content, encoding="utf-8")
+        page = browser.new_page(viewport={"width": 1280, "height": 800}, offline=True)
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: broken.append(str(error)))
+        page.goto(file.as_uri())
+        return page
 
-        yield visit
-        assert [url for url in asked if not url.startswith(("data:", "file:", "blob:"))] == []
-        assert len([url for url in asked if url.startswith("file:")]) == 1, "one file is the page"
-        assert broken == []
+    yield visit
+    browser.close()
+    assert [url for url in asked if not url.startswith(("data:", "file:", "blob:"))] == []
+    assert len([url for url in asked if url.startswith("file:")]) == 1, "one file is the page"
+    assert broken == []
 
 
 def plot(page, number, name):
