@@ -64,7 +64,13 @@ def _flush_stderr() -> None:
 
 with contextlib.nullcontext() if os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0" else _quiet_stderr():
     import check_shapes as _check_shapes
+
+    # GPflow writes shapes into its docstrings while it is imported, for more than a second.
+    _docstrings = _check_shapes.get_rewrite_docstrings()
+    _check_shapes.set_rewrite_docstrings(None)
     import gpflow
+
+    _check_shapes.set_rewrite_docstrings(_docstrings)
     import tensorflow as tf
     import tensorflow_probability as tfp
     from check_shapes import inherit_check_shapes

@@ -128,8 +128,17 @@ def _ranges(record: Curves) -> tuple[list[float], list[float]]:
     """Axes that show everything with a little room, in plotly's units (log₁₀ on a log axis)."""
     nothing = np.empty(0)
     x = np.concatenate([nothing, *(line.x for line in record.lines)])
-    y = np.concatenate([nothing, *(np.r_[line.low, line.high] for line in record.lines)])
+    y = np.concatenate([nothing, *(_reach(line, record.log) for line in record.lines)])
     return _range(x, record.log, (1.0, 1000.0)), _range(y, record.log, (1e-3, 10.0))
+
+
+def _reach(line: Line, log: bool) -> np.ndarray:
+    """What must be seen of a line; a guess counts in half decades, since it moves a lot."""
+    ends = np.r_[line.low, line.high]
+    if line.kind != "guess" or not log or not len(ends):
+        return ends
+    decades = np.log10([ends.min(), ends.max()])
+    return 10.0 ** (np.array([np.floor(2.0 * decades[0]), np.ceil(2.0 * decades[1])]) / 2.0)
 
 
 def _range(values: np.ndarray, log: bool, otherwise: tuple[float, float]) -> list[float]:

@@ -45,14 +45,11 @@ def test_an_unknown_name_is_an_attribute_error():
 @pytest.fixture
 def stand_ins(tmp_path):
     """Instant stand-ins for the heavy imports; GPflow's writes to descriptor 2 like TensorFlow."""
-    for name in ("gpflow", "tensorflow_probability"):
-        (tmp_path / f"{name}.py").touch()
-    (tmp_path / "check_shapes.py").write_text(
-        "check_shapes = inherit_check_shapes = disable_check_shapes = None"
-    )
-    (tmp_path / "tensorflow.py").write_text(
-        "import sys, unittest.mock\nsys.modules[__name__] = unittest.mock.MagicMock()\n"
-    )
+    (tmp_path / "tensorflow_probability.py").touch()
+    for name in ("check_shapes", "tensorflow"):
+        (tmp_path / f"{name}.py").write_text(
+            "import sys, unittest.mock\nsys.modules[__name__] = unittest.mock.MagicMock()\n"
+        )
     (tmp_path / "gpflow.py").write_text(
         "import os\ntry: os.write(2, b'native words\\n')\nexcept OSError: pass\n"
     )
