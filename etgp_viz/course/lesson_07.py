@@ -96,6 +96,7 @@ PREDICT = Exercise(
 # 07.4 -----------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=1)
 def _row() -> pd.Series:
     """ETGP LINEAR on digits, one seed."""
     looks = experiments.closest_look(_table())
