@@ -57,13 +57,15 @@ def test_a_run_without_details_is_named():
 def test_shipping_keeps_the_runs_and_drops_places(tmp_path):
     first, second = tmp_path / "grid.csv", tmp_path / "out"
     lines = (shipped.FOLDER / shipped.TABLE).read_text().splitlines()
-    head = json.loads(lines[0].removeprefix("# ")) | {"command": "etgp-viz --output /tmp/me/x.csv"}
+    head = json.loads(lines[0].removeprefix("# ")) | {
+        "command": "etgp-viz --output /home/somebody/x.csv"
+    }
     run = lines[2].split(",")
     failed = [*lines[2].split(",")]
     failed[0], failed[1], failed[2] = (
         "0" * 12,
         "1",
-        '"failed: no file /tmp/me/x.py (https://a.b/c)"',
+        '"failed: no file /home/somebody/x.py (https://a.b/c)"',
     )
     half = ",".join(run[:5])  # of a run that is being written
     first.write_text(
@@ -77,7 +79,7 @@ def test_shipping_keeps_the_runs_and_drops_places(tmp_path):
     second.mkdir()
     made, details = shipped.ship(first, second)
     text = made.read_text(encoding="utf-8")
-    assert "/tmp" not in text
+    assert "/home" not in text
     assert "https" not in text
     assert "failed: no file … (…)" in text
     back, now = experiments.load(made), experiments.reference()
