@@ -35,8 +35,7 @@ CASES = (
     ("FlowExplorer()", "scale a", ("paths", "parameters", "map", "density", "covariance")),
     ("SharedLatentExplorer()", "variation", ("processes", "probabilities", "pivot")),
     ("CovarianceExplorer()", "scale a¹", ("variance", "analytic", "estimate", "together")),
-    ("InferenceExplorer()", "noise", ("point", "latent")),
-    ("InferenceExplorer(data='moons')", "cut at x₂", ("warped",)),
+    ("InferenceExplorer()", "noise", ("point",)),
     ("TimingExplorer(show_guess=True)", "slope of others", ("classes", "num_inducing")),
 )
 
