@@ -105,7 +105,8 @@ def made_by(table: pd.DataFrame) -> str:
     if "machine" not in made:
         return ""
     runs = f": {made['runs']}" if "runs" in made else ""
-    return f"Made by `{made['command']}` on {made['machine']['processor']}{runs}."
+    made_where = f"Made by `{made['command']}` on {made['machine']['processor']}{runs}."
+    return f"{made_where} {made.get('remark', '')}".strip()
 
 
 def whole_runs(path: str | Path) -> str:
