@@ -145,7 +145,7 @@ def _rbf(num_inputs: int) -> gpflow.kernels.Kernel:
 
 
 def _arccos(num_inputs: int) -> gpflow.kernels.Kernel:
-    return gpflow.kernels.ArcCosine(weight_variances=np.full(num_inputs, LENGTHSCALE**-2))
+    return kernels.ArcCosine(weight_variances=np.full(num_inputs, LENGTHSCALE**-2))
 
 
 def _nnet(num_inputs: int) -> gpflow.kernels.Kernel:

@@ -10,12 +10,14 @@ batched matrix product and one element-wise function, with no loop over kernels.
 
 import copy
 from abc import abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 
 from etgp_viz.backend import check_shapes, gpflow, inherit_check_shapes, tf
 
 __all__ = [
+    "ArcCosine",
     "Broadcast",
     "NeuralNetwork",
     "Stacked",
@@ -41,6 +43,16 @@ def _augment(X: tf.Tensor, weight_variances: tf.Tensor, bias_variance: tf.Tensor
     return tf.concat([tf.ones_like(X[..., :1]) * tf.sqrt(bias_variance), X], axis=-1)
 
 
+def _products(
+    features: Callable[[tf.Tensor], tf.Tensor], X: tf.Tensor, X2: tf.Tensor | None
+) -> tf.Tensor:
+    """Inner products of the features of all pairs, with GPflow's axes for leading ones."""
+    u = features(X)
+    if X2 is None:
+        return tf.matmul(u, u, transpose_b=True)
+    return tf.tensordot(u, features(X2), [[-1], [-1]])
+
+
 def _erf_features(augmented: tf.Tensor) -> tf.Tensor:
     """√2 Σ^½ x̃ / √(1 + 2 s(x, x)), whose inner products are the arguments of asin."""
     s = tf.reduce_sum(tf.square(augmented), axis=-1, keepdims=True)
@@ -49,6 +61,47 @@ def _erf_features(augmented: tf.Tensor) -> tf.Tensor:
 
 def _erf_link(product: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
     return variance * (2.0 / np.pi) * tf.asin(product)
+
+
+def _unit_features(augmented: tf.Tensor) -> tf.Tensor:
+    """Σ^½ x̃ at length one: inner products of these are cosines."""
+    return augmented / tf.norm(augmented, axis=-1, keepdims=True)
+
+
+def _angle_link(cosine: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
+    """σ² (1 − θ/π). Rounding may take the cosine of parallel vectors above 1, where acos is NaN."""
+    cosine = COSINE_JITTER + (1.0 - 2.0 * COSINE_JITTER) * tf.minimum(cosine, 1.0)
+    return variance * (1.0 - tf.acos(cosine) / np.pi)
+
+
+class ArcCosine(gpflow.kernels.ArcCosine):
+    """GPflow's arc-cosine kernel of order 0, safe from rounding.
+
+    GPflow's own shrinks cosines by 1e-15 and no more. With tens of inputs the cosine of a vector
+    with itself is rounded by more than that, and the covariance is NaN.
+
+    Parameters
+    ----------
+    variance : σ²
+    weight_variances : a number, or ``[D]`` for automatic relevance determination
+    bias_variance : the prior variance of the units' biases
+    """
+
+    def __init__(
+        self,
+        variance: float = 1.0,
+        weight_variances: float | np.ndarray = 1.0,
+        bias_variance: float = 1.0,
+    ) -> None:
+        super().__init__(0, variance, weight_variances, bias_variance)
+
+    def _features(self, X: tf.Tensor) -> tf.Tensor:
+        return _unit_features(_augment(X, self.weight_variances, self.bias_variance))
+
+    @inherit_check_shapes
+    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:  # noqa: N802
+        """Covariance of every pair of rows."""
+        return _angle_link(_products(self._features, X, X2), self.variance)
 
 
 class NeuralNetwork(gpflow.kernels.Kernel):
@@ -94,12 +147,7 @@ class NeuralNetwork(gpflow.kernels.Kernel):
     @inherit_check_shapes
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:  # noqa: N802
         """Covariance of every pair of rows."""
-        u = self._features(X)
-        if X2 is None:
-            product = tf.matmul(u, u, transpose_b=True)
-        else:
-            product = tf.tensordot(u, self._features(X2), [[-1], [-1]])
-        return _erf_link(product, self.variance)
+        return _erf_link(_products(self._features, X, X2), self.variance)
 
     @inherit_check_shapes
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:  # noqa: N802
@@ -257,12 +305,10 @@ class StackedArcCosine(_StackedWeights):
     """C arc-cosine kernels of order 0, σ² (1 − θ/π) with θ the angle between Σ^½x̃ and Σ^½x̃'."""
 
     def _left(self, X: tf.Tensor) -> tf.Tensor:
-        augmented = self._augmented(X)
-        return augmented / tf.norm(augmented, axis=-1, keepdims=True)
+        return _unit_features(self._augmented(X))
 
     def _link(self, product: tf.Tensor) -> tf.Tensor:
-        angle = tf.acos(COSINE_JITTER + (1.0 - 2.0 * COSINE_JITTER) * product)
-        return self.variance[:, None, None] * (1.0 - angle / np.pi)
+        return _angle_link(product, self.variance[:, None, None])
 
     @inherit_check_shapes
     def variances(self, X: tf.Tensor) -> tf.Tensor:

@@ -63,7 +63,8 @@ def load(
     name : one of `names()`
     test : share of the rows to test on, drawn by ``seed``: a quarter by default, none for the toys.
         vowel, avila and devangari have a test set of their own and take none.
-    validation : share of the other rows to set aside for validation, drawn by ``seed``
+    validation : share of the other rows to set aside for validation, drawn by ``seed``; of vowel
+        whole speakers, since its test rows are other speakers'
     seed : of the draws; for a toy of its rows too
     **options : of the data set: ``target`` of absenteeism (``"hours"`` or ``"reason"``),
         ``rows_per_font`` of characterfont, ``num_data``, ``num_classes`` and ``noise`` of a toy

@@ -13,7 +13,7 @@ import numpy as np
 from etgp_viz.datasets.record import Card, Dataset
 from etgp_viz.validation import check_count, check_fraction
 
-__all__ = ["Table", "draw", "prepare"]
+__all__ = ["Table", "draw", "draw_groups", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Table:
     labels : ``[N]``, integers 0..C−1
     numeric : ``[D]`` booleans, the columns to standardise; images and one-hot columns are not
     test : the rows of a published test set, or the share of rows to draw for one
+    groups : ``[N]``, who each row is from, where the test rows are from others. Validation rows are
+        then whole groups as well: only so do they tell how a model does on somebody new.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Table:
     feature_names: Sequence[str] = ()
     test: np.ndarray | float = 0.25
     image_shape: tuple[int, int] | None = None
+    groups: np.ndarray | None = None
 
 
 def prepare(
@@ -48,7 +51,7 @@ def prepare(
     ----------
     table : all rows
     test : share of the rows to test on; None for the table's own choice
-    validation : share of the rows that are left to set aside for validation
+    validation : share of the rows (or of the groups) that are left to set aside for validation
     seed : of both draws. Test and validation rows come from streams of their own, so that asking
         for validation rows does not change the test set.
     """
@@ -63,7 +66,11 @@ def prepare(
         share = table.test if test is None else check_fraction(test, "test")
         held_out = draw(labels, share, np.random.default_rng([seed, 0]))
     rest = np.setdiff1d(np.arange(len(labels)), held_out)
-    chosen = rest[draw(labels[rest], validation, np.random.default_rng([seed, 1]))]
+    rng = np.random.default_rng([seed, 1])
+    if table.groups is None:
+        chosen = rest[draw(labels[rest], validation, rng)]
+    else:
+        chosen = rest[draw_groups(table.groups[rest], validation, rng)]
     train = np.setdiff1d(rest, chosen)
     return Dataset(
         name=table.name,
@@ -99,6 +106,18 @@ def draw(labels: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarr
         for c, n in zip(classes, takes, strict=True)
     ]
     return np.sort(np.concatenate(rows)).astype(np.int64)
+
+
+def draw_groups(groups: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw the rows of a share of the groups: at least one group if there is a share, never all.
+
+    Returns
+    -------
+    sorted row numbers
+    """
+    distinct = rng.permutation(np.unique(groups))
+    count = min(max(round(share * len(distinct)), int(share > 0.0)), len(distinct) - 1)
+    return np.flatnonzero(np.isin(groups, distinct[:count]))
 
 
 def _standardise(X: np.ndarray, train: np.ndarray, numeric: np.ndarray) -> np.ndarray:

@@ -9,11 +9,11 @@ from etgp_viz.experiments.settings import SPEED, Run
 
 __all__ = ["seconds", "total_seconds"]
 
-#: classes C, inputs D, training rows N (with a tenth set aside), rows to predict
+#: classes C, inputs D, training rows N (with validation rows set aside), rows to predict
 SIZES = {
-    "vowel": (11, 10, 475, 515),
+    "vowel": (11, 10, 462, 528),
     "absenteeism": (19, 80, 500, 240),
-    "avila": (12, 10, 9386, 11_480),
+    "avila": (12, 10, 9907, 10_958),
     "devangari": (46, 1024, 70_380, 21_620),
     "characterfont": (153, 400, 500_000, 300_000),
     "leaves100": (100, 64, 1080, 520),

@@ -8,7 +8,7 @@ import pytest
 
 from etgp_viz import datasets
 from etgp_viz.datasets import Card, Dataset, sources, tables
-from etgp_viz.datasets.prepare import Table, draw, prepare
+from etgp_viz.datasets.prepare import Table, draw, draw_groups, prepare
 
 RNG = np.random.default_rng(0)
 
@@ -117,6 +117,18 @@ def test_a_draw_takes_its_share_of_every_class(share):
     assert len(np.unique(rows)) == len(rows)
 
 
+def test_groups_are_drawn_whole():
+    groups = np.repeat([3, 7, 8, 11], [2, 5, 1, 4])
+    sizes = {share: set() for share in (0.0, 0.1, 0.5, 0.99)}
+    for share, seen in sizes.items():
+        for seed in range(20):
+            rows = draw_groups(groups, share, np.random.default_rng(seed))
+            drawn = set(groups[rows])
+            assert set(np.flatnonzero(np.isin(groups, list(drawn)))) == set(rows)
+            seen.add(len(drawn))
+    assert sizes == {0.0: {0}, 0.1: {1}, 0.5: {2}, 0.99: {3}}
+
+
 def test_splits_are_a_partition_drawn_by_seed():
     source = table()
     data = prepare(source, test=0.25, validation=0.2, seed=1)
@@ -223,6 +235,10 @@ def test_vowel():
     np.testing.assert_array_equal(raw[:, 13], data.Y[:, 0])
     restored = data.X * raw[:528, 3:13].std(axis=0) + raw[:528, 3:13].mean(axis=0)
     np.testing.assert_allclose(restored, raw[:, 3:13], atol=1e-12)
+    for seed in range(3):  # a speaker of eight, with every vowel six times
+        validation = datasets.load("vowel", validation=0.1, seed=seed).rows["validation"]
+        assert len(set(raw[validation, 1])) == 1
+        assert len(validation) == 66
     # "Each speaker says each vowel six times"
     _, counts = np.unique(raw[:, [1, 13]], axis=0, return_counts=True)
     assert (counts == 6).all()

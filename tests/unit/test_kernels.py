@@ -110,3 +110,24 @@ def test_the_gradient_of_a_stack_is_finite_on_its_diagonal():
             total = tf.reduce_sum(stack(A, full_cov=True))
         for gradient in tape.gradient(total, stack.trainable_variables):
             assert np.isfinite(gradient).all()
+
+
+def test_the_arc_cosine_equals_gpflows():
+    kernel = kernels.ArcCosine(1.3, [0.5, 2.0, 0.7][:D], 0.4)
+    theirs = gpflow.kernels.ArcCosine(0, 1.3, [0.5, 2.0, 0.7][:D], 0.4)
+    np.testing.assert_allclose(kernel(A, B), theirs(A, B), atol=1e-13)
+    np.testing.assert_allclose(kernel(A), theirs(A), atol=3e-8)
+    np.testing.assert_allclose(kernel(A, full_cov=False), theirs(A, full_cov=False), atol=1e-13)
+
+
+def test_the_arc_cosine_survives_the_rounding_of_many_inputs():
+    X = np.random.default_rng(0).normal(size=(200, 64))
+    cosines = X @ X.T / np.linalg.norm(X, axis=1) / np.linalg.norm(X, axis=1)[:, None]
+    assert cosines.max() > 1.0  # what the kernel has to live with
+    stack = kernels.StackedArcCosine(np.ones(1), np.ones((1, 64)), np.ones(1))
+    for kernel in (kernels.ArcCosine(weight_variances=np.ones(64)), stack):
+        with tf.GradientTape() as tape:
+            K = kernel(X, full_cov=True)
+        assert np.isfinite(K).all()
+        for gradient in tape.gradient(K, kernel.trainable_variables):
+            assert np.isfinite(gradient).all()
