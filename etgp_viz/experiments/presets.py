@@ -94,7 +94,7 @@ QUICK = Preset(
     recipes={
         "digits": Recipe((Network((100,), 0.25),), Budget(300, 500), Budget(400, 200, (0.05,))),
         "vowel": Recipe(
-            (Network((100,), 0.75, 0.03),), Budget(300, 500), Budget(400, 200, (0.05,))
+            (Network((100,), 0.75, 1.0),), Budget(300, 500), Budget(400, 200, (0.05,))
         ),
     },
     num_inducing=(20,),
@@ -130,14 +130,14 @@ LAPTOP = Preset(
         "leaves100": Recipe(
             (Network((200,), 0.5, 0.01), Network((200,), 0.5, 0.1)),
             Budget(600, 270, (0.02,)),
-            Budget(600, 200, (0.05,)),
+            Budget(450, 200, (0.05,)),
             svgp_seeds=1,
             num_monte_carlo=20,
             speed=10,
         ),
         "avila": Recipe(
-            (Network((200, 200), 0.2, 1e-4),),
-            Budget(6000, 1000),
+            (Network((200, 200), 0.15, 1e-4),),
+            Budget(8000, 1000),
             Budget(4000, 200, (0.02,)),
             sal=Budget(6000, 500, (0.002,)),
             svgp_seeds=1,
