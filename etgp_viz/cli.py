@@ -116,7 +116,7 @@ def _add_experiment(verbs: Any) -> None:
 
     presets = ("quick", "laptop", "paper")
     add("--preset", "quick (minutes), laptop (hours) or paper", choices=presets, default="quick")
-    add("--datasets", "only these, with commas", _words)
+    add("--datasets", "these, with commas; FILE.csv:COLUMN for a file of yours", _words)
     add("--models", "only these, with commas, such as etgp-tanh,svgp-rbf-shared,speed", _words)
     add("--num-inducing", "inducing points M, with commas, instead of the preset's", _numbers)
     add("--seeds", "seeds, with commas, instead of the preset's", _numbers)

@@ -14,7 +14,7 @@ import numpy as np
 
 from etgp_viz.datasets import images, tables, toys
 from etgp_viz.datasets.fetch import DataNotFoundError, cache_folder
-from etgp_viz.datasets.own import from_arrays, from_csv, from_dataframe
+from etgp_viz.datasets.own import from_arrays, from_csv, from_dataframe, own_file
 from etgp_viz.datasets.prepare import Table, prepare
 from etgp_viz.datasets.record import Card, Dataset
 from etgp_viz.validation import check_choice
@@ -29,6 +29,8 @@ __all__ = [
     "from_dataframe",
     "load",
     "names",
+    "own_file",
+    "published",
     "toys",
 ]
 
@@ -47,7 +49,12 @@ READERS: dict[str, Callable[..., Table]] = {
 
 def names() -> tuple[str, ...]:
     """What `load` knows: the published data sets, then the toys."""
-    return (*READERS, *toys.TOYS)
+    return (*published(), *toys.TOYS)
+
+
+def published() -> tuple[str, ...]:
+    """The names of the published data sets."""
+    return tuple(READERS)
 
 
 def load(
@@ -60,19 +67,24 @@ def load(
 
     Parameters
     ----------
-    name : one of `names()`
+    name : one of `names()`, or ``FILE.csv:COLUMN`` for a file of yours and its column of labels
     test : share of the rows to test on, drawn by ``seed``: a quarter by default, none for the toys.
         vowel, avila and devangari have a test set of their own and take none.
     validation : share of the other rows to set aside for validation, drawn by ``seed``; of vowel
         whole speakers, since its test rows are other speakers'
     seed : of the draws; for a toy of its rows too
     **options : of the data set: ``target`` of absenteeism (``"hours"`` or ``"reason"``),
-        ``rows_per_font`` of characterfont, ``num_data``, ``num_classes`` and ``noise`` of a toy
+        ``rows_per_font`` of characterfont, ``num_data``, ``num_classes`` and ``noise`` of a toy,
+        and those of `from_csv`
 
     Returns
     -------
     Dataset
     """
+    if own := own_file(name):
+        if test is not None:
+            options["test"] = test
+        return from_csv(*own, validation=validation, seed=seed, **options)
     check_choice(name, "name", names())
     reader: Callable[..., Any] = READERS.get(name) or toys.TOYS[name]
     allowed = [option for option in inspect.signature(reader).parameters if option != "seed"]

@@ -12,7 +12,7 @@ from etgp_viz.datasets.prepare import Table, prepare
 from etgp_viz.datasets.record import Card, Dataset
 from etgp_viz.validation import check_inputs
 
-__all__ = ["from_arrays", "from_csv", "from_dataframe"]
+__all__ = ["from_arrays", "from_csv", "from_dataframe", "own_file"]
 
 # A column of words with more different values than this share of the rows is a name, not a kind.
 MOST_LEVELS = 0.5
@@ -169,6 +169,12 @@ def from_csv(
     if header:
         frame.columns = [str(name).strip() for name in frame.columns]
     return from_dataframe(frame, target, **{"name": path.stem, **options})
+
+
+def own_file(name: str) -> tuple[str, str] | None:
+    """Path and target of ``FILE.csv:COLUMN``; None for a name of another form."""
+    path, colon, target = name.rpartition(":")
+    return (path, target) if colon and target and path.lower().endswith(".csv") else None
 
 
 def _column(frame: Any, item: str | int, argument: str) -> Any:

@@ -83,20 +83,29 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Preset:
-    """Data sets with their recipes, inducing points, seeds."""
+    """Data sets with their recipes, a recipe for any other data set, inducing points, seeds."""
 
     recipes: dict[str, Recipe]
+    other: Recipe
     num_inducing: tuple[int, ...]
     seeds: tuple[int, ...]
+
+    def recipe(self, dataset: str) -> Recipe:
+        """What is spent on a data set."""
+        return self.recipes.get(dataset, self.other)
 
 
 QUICK = Preset(
     recipes={
         "digits": Recipe((Network((100,), 0.25),), Budget(300, 500), Budget(400, 200, (0.05,))),
-        "vowel": Recipe(
-            (Network((100,), 0.75, 1.0),), Budget(300, 500), Budget(400, 200, (0.05,))
-        ),
+        "vowel": Recipe((Network((100,), 0.75, 1.0),), Budget(300, 500), Budget(400, 200, (0.05,))),
     },
+    other=Recipe(
+        (Network((100,), 0.25), Network((100,), 0.5, 0.01)),
+        Budget(400, 500),
+        Budget(400, 200, (0.05,)),
+        num_monte_carlo=20,
+    ),
     num_inducing=(20,),
     seeds=(0,),
 )
@@ -146,6 +155,14 @@ LAPTOP = Preset(
             speed=20,
         ),
     },
+    other=Recipe(
+        (Network((200,), 0.5, 0.01), Network((200, 200), 0.15, 1e-4)),
+        Budget(2000, 500),
+        Budget(1500, 200, (0.02, 0.05)),
+        fewer=(20,),
+        num_monte_carlo=20,
+        speed=20,
+    ),
     num_inducing=(100,),
     seeds=(0, 1, 2),
 )
@@ -174,6 +191,7 @@ PAPER = Preset(
         "devangari": _paper(_LARGE, 35_000),
         "characterfont": _paper(_LARGE, 250_000),
     },
+    other=_paper(_SMALL, 15_000),
     num_inducing=(100, 50, 20),
     seeds=(0, 1, 2, 3, 4),
 )
@@ -195,13 +213,16 @@ def grid(
     Parameters
     ----------
     preset : ``"quick"``, ``"laptop"`` or ``"paper"``
-    datasets, models, num_inducing, seeds : only these. Data sets must have a recipe in the preset;
-        models are those of `etgp_viz.experiments.settings.MODELS`.
+    datasets : these instead of the preset's: names of published data sets, or ``FILE.csv:COLUMN``
+        for a file of yours and its column of labels. One that the preset has no recipe for is
+        trained by its recipe for others.
+    models, num_inducing, seeds : only these; models are those of
+        `etgp_viz.experiments.settings.MODELS`
     steps : of every training, instead of the preset's
     """
     chosen = PRESETS[check_choice(preset, "preset", tuple(PRESETS))]
     for name in datasets or ():
-        check_choice(name, "datasets", tuple(chosen.recipes))
+        _check_dataset(chosen, name)
     for name in models or ():
         check_choice(name, "models", tuple(MODELS))
     runs = [
@@ -210,7 +231,7 @@ def grid(
             chosen.seeds if seeds is None else seeds, datasets or chosen.recipes, models or MODELS
         )
         for M in num_inducing or _counts(chosen, name, model)
-        for run in _runs(chosen.recipes[name], Run(name, *MODELS[model], M, seed))
+        for run in _runs(chosen.recipe(name), Run(name, *MODELS[model], M, seed))
         if seeds is not None or _has_seed(chosen, run)
     ]
     if steps is not None:
@@ -218,16 +239,28 @@ def grid(
     return tuple(dict.fromkeys(runs))
 
 
+def _check_dataset(preset: Preset, name: str) -> None:
+    """Fail before the first run, rather than in every one."""
+    if name in preset.recipes:
+        return
+    from etgp_viz import datasets as known  # loads TensorFlow
+
+    if known.own_file(name):
+        known.load(name)
+    else:
+        check_choice(name, "datasets", (*known.published(), "FILE.csv:COLUMN"))
+
+
 def _counts(preset: Preset, dataset: str, model: str) -> tuple[int, ...]:
     """The numbers of inducing points that a model is trained with."""
-    return preset.num_inducing + (preset.recipes[dataset].fewer if model in FEWER else ())
+    return preset.num_inducing + (preset.recipe(dataset).fewer if model in FEWER else ())
 
 
 def _has_seed(preset: Preset, run: Run) -> bool:
     """Whether a run is for one of the seeds that its model has; the race is run once."""
     if run.model == SPEED:
         return run.seed == preset.seeds[0]
-    count = preset.recipes[run.dataset].svgp_seeds if run.sharing else None
+    count = preset.recipe(run.dataset).svgp_seeds if run.sharing else None
     return run.seed in preset.seeds[:count]
 
 

@@ -26,7 +26,7 @@ from etgp_viz.experiments.columns import COLUMNS, WORDS
 from etgp_viz.experiments.settings import Run
 from etgp_viz.timing import machine
 
-__all__ = ["Log", "details_folder", "failure", "load", "made_by", "whole_runs"]
+__all__ = ["Log", "details_folder", "failure", "load", "load_detail", "made_by", "whole_runs"]
 
 
 BEGINNING = b'# {"command"'
@@ -119,6 +119,15 @@ def details_folder(path: str | Path) -> Path:
     """Where the details of the runs of a result file are kept, one file each."""
     path = Path(path)
     return path.with_name(f"{path.stem}-details")
+
+
+def load_detail(path: str | Path, run_id: str) -> dict[str, Any]:
+    """Details of a run of a result file, as `etgp_viz.experiments.detail` has them."""
+    file = details_folder(path) / f"{run_id}.json"
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        fail("run_id", f"a run with details in {file.parent.name}", repr(run_id))
 
 
 def failure(run: Run, reason: str) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from etgp_viz.arguments import fail
 from etgp_viz.experiments.presets import grid
-from etgp_viz.experiments.results import details_folder, load, whole_runs
+from etgp_viz.experiments.results import load, load_detail, whole_runs
 from etgp_viz.experiments.selection import select
 from etgp_viz.experiments.settings import CELL
 
@@ -72,8 +72,7 @@ def ship(results: str | Path, folder: str | Path = FOLDER) -> tuple[Path, Path]:
     text = "\n".join([f"# {json.dumps(header)}", *map(_without_places, lines)])
     (folder / TABLE).write_text(f"{text}\n", encoding="utf-8")
     details = {
-        run_id: json.loads((details_folder(results) / f"{run_id}.json").read_text("utf-8"))
-        for run_id in dict.fromkeys(closest_look(table)["id"])
+        run_id: load_detail(results, run_id) for run_id in dict.fromkeys(closest_look(table)["id"])
     }
     packed = json.dumps(details, separators=(",", ":")).encode("utf-8")
     (folder / DETAILS).write_bytes(gzip.compress(packed, 9, mtime=0))

@@ -52,6 +52,21 @@ def test_an_svgp_fills_one_complete_row(model, sharing):
     assert 0.0 <= row["test_ece"] <= 1.0
 
 
+def test_a_file_of_ones_own_is_a_data_set_like_others(tmp_path):
+    from etgp_viz.experiments.run import execute
+
+    file = tmp_path / "mine.csv"
+    lines = [
+        f"{a},{b},{'yes' if a > b else 'no'}" for a, b in np.random.default_rng(0).random((60, 2))
+    ]
+    file.write_text("\n".join(["a,b,is it?", *lines]), encoding="utf-8")
+    outcome = execute(Run(f"{file}:is it?", "etgp-linear", hidden=(5,), **TINY))
+    row = outcome.rows[0]
+    assert row["num_classes"] == 2
+    assert row["num_train"] + row["num_validation"] + row["num_test"] == 60
+    assert outcome.detail["class_names"] == ["no", "yes"]
+
+
 def test_scores_are_those_of_the_predictions():
     from etgp_viz import datasets
     from etgp_viz.experiments.run import execute

@@ -117,9 +117,21 @@ def test_a_grid_can_be_cut_down():
     assert {(r.dataset, r.model, r.sharing, r.seed, r.steps) for r in runs} == {
         ("vowel", "svgp-rbf", "shared", 7, 3)
     }
-    for wrong in ({"datasets": ["wine"]}, {"models": ["svgp-rbf"]}):
+    for wrong in ({"datasets": ["mnist"]}, {"datasets": ["rings"]}, {"models": ["svgp-rbf"]}):
         with pytest.raises(ValueError, match=f"^{next(iter(wrong))}: expected one of"):
             grid("laptop", **wrong)
+
+
+def test_a_grid_takes_data_sets_that_its_preset_does_not_know(tmp_path):
+    file = tmp_path / "mine.csv"
+    numbers = np.random.default_rng(0).normal(size=(60, 2))
+    rows = [f"{a},{b},{'yes' if a > b else 'no'}" for a, b in numbers]
+    file.write_text("\n".join(["a,b,is it?", *rows]), encoding="utf-8")
+    runs = grid("quick", datasets=["wine", f"{file}:is it?"], models=["etgp-linear"])
+    assert {run.dataset for run in runs} == {"wine", f"{file}:is it?"}
+    for wrong, told in ((f"{file}:c", "target: expected a column"), ("no.csv:c", "path: expected")):
+        with pytest.raises(ValueError, match=f"^{told}"):
+            grid("quick", datasets=[wrong])
 
 
 # ------------------------------------------------------------------ result file

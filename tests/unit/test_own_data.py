@@ -129,6 +129,16 @@ def test_a_csv_file_is_the_frame(tmp_path, separator):
     assert data.feature_names == expected.feature_names
 
 
+def test_a_csv_file_can_be_loaded_by_name(tmp_path):
+    path = tmp_path / "mine.csv"
+    frame().to_csv(path, index=False)
+    named = datasets.load(f"{path}:kind", test=0.5, validation=0.2, seed=3)
+    expected = from_csv(path, "kind", test=0.5, validation=0.2, seed=3)
+    np.testing.assert_array_equal(named.X, expected.X)
+    for split in ("train", "validation", "test"):
+        np.testing.assert_array_equal(named.rows[split], expected.rows[split])
+
+
 def test_a_csv_file_without_a_header(tmp_path):
     path = tmp_path / "mine.csv"
     np.savetxt(path, np.column_stack([X, np.arange(40) % 4]), delimiter=",")
