@@ -14,7 +14,7 @@ import numpy as np
 
 from etgp_viz.datasets import images, tables, toys
 from etgp_viz.datasets.fetch import DataNotFoundError, cache_folder
-from etgp_viz.datasets.own import from_arrays, from_csv, from_dataframe, own_file
+from etgp_viz.datasets.own import OwnFile, from_arrays, from_csv, from_dataframe
 from etgp_viz.datasets.prepare import Table, prepare
 from etgp_viz.datasets.record import Card, Dataset
 from etgp_viz.validation import check_choice
@@ -23,13 +23,13 @@ __all__ = [
     "Card",
     "DataNotFoundError",
     "Dataset",
+    "OwnFile",
     "cache_folder",
     "from_arrays",
     "from_csv",
     "from_dataframe",
     "load",
     "names",
-    "own_file",
     "published",
     "toys",
 ]
@@ -81,10 +81,10 @@ def load(
     -------
     Dataset
     """
-    if own := own_file(name):
+    if own := OwnFile.read(name):
         if test is not None:
             options["test"] = test
-        return from_csv(*own, validation=validation, seed=seed, **options)
+        return own.load(validation=validation, seed=seed, **options)
     check_choice(name, "name", names())
     reader: Callable[..., Any] = READERS.get(name) or toys.TOYS[name]
     allowed = [option for option in inspect.signature(reader).parameters if option != "seed"]

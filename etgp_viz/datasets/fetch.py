@@ -4,8 +4,9 @@
 
 1. the folder that the environment variable ``ETGP_VIZ_DATA`` names. It is only read. A file there
    that is not the published one is an error.
-2. the cache (`cache_folder`; ``ETGP_VIZ_CACHE`` names another). A damaged file is set aside as
-   ``….damaged`` and fetched again.
+2. the cache (`cache_folder`; ``ETGP_VIZ_CACHE`` names another). A file that is not the published
+   one is set aside as ``….damaged`` and fetched again. (Of an archive without a known checksum
+   only its end is looked at here.)
 3. the network. What comes is bounded in size and time, checked, and only then put into the cache,
    in one move. Of an archive one file is taken, by its name, and nothing else is unpacked.
 """
@@ -211,7 +212,7 @@ def _download(url: str, file: IO[bytes], source: Source, progress: bool) -> None
                 bar.update(len(chunk))
     if announced is not None and received != announced:
         raise ValueError(f"expected {announced} bytes, got {received}")
-    _flush(file)
+    _finish(file)
 
 
 def _unpack(archive: Path, source: Source, file: IO[bytes]) -> None:
@@ -226,9 +227,11 @@ def _unpack(archive: Path, source: Source, file: IO[bytes]) -> None:
     if len(content) > source.limit:
         raise ValueError(f"expected at most {source.limit} bytes of {source.name}, got more")
     file.write(content)
-    _flush(file)
+    _finish(file)
 
 
-def _flush(file: IO[bytes]) -> None:
+def _finish(file: IO[bytes]) -> None:
+    """Bring a file to the disk and close it: an open one cannot be moved everywhere."""
     file.flush()
     os.fsync(file.fileno())
+    file.close()

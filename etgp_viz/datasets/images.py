@@ -157,7 +157,10 @@ def _members(
     try:
         yield from contents()
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ValueError(f"{path}: expected a complete zip archive, got: {error}") from error
+        raise ValueError(
+            f"{path}: expected a complete zip archive, got: {error}. Take it away "
+            "and it is fetched again"
+        ) from error
 
 
 def _by_number(name: str) -> tuple[object, ...]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from etgp_viz.datasets.prepare import Table, prepare
 from etgp_viz.datasets.record import Card, Dataset
-from etgp_viz.validation import check_inputs
+from etgp_viz.validation import check_choice, check_inputs
 
-__all__ = ["from_arrays", "from_csv", "from_dataframe", "own_file"]
+__all__ = ["OwnFile", "from_arrays", "from_csv", "from_dataframe"]
 
 # A column of words with more different values than this share of the rows is a name, not a kind.
 MOST_LEVELS = 0.5
+# A column of words of which this share are numbers is one of numbers with something else in it.
+MOST_NUMBERS = 0.5
+MISSING = ("error", "drop")
 
 
 def from_arrays(
@@ -69,6 +74,7 @@ def from_dataframe(
     validation: float = 0.0,
     seed: int = 0,
     standardise: bool = True,
+    missing: str = "error",
     name: str = "own data",
 ) -> Dataset:
     """A `Dataset` from a pandas data frame, a row for each example.
@@ -81,6 +87,8 @@ def from_dataframe(
     frame : the data frame
     target : the column of the labels, by name or by position; −1 is the last
     drop : columns to leave out, such as row numbers
+    missing : what to do with rows that have missing values: ``"error"`` says which columns have
+        them, ``"drop"`` leaves these rows out and says on the card how many they are
     test, validation, seed, standardise, name : as for `from_arrays`
     """
     import pandas as pd
@@ -97,10 +105,7 @@ def from_dataframe(
     if column in left_out:
         raise ValueError(f"drop: expected columns other than the target, got {column!r}")
     frame = frame.drop(columns=list(left_out))
-    missing = frame.isna().sum()
-    if missing.any():
-        told = ", ".join(f"{c!r} ({n})" for c, n in missing[missing > 0].items())
-        raise ValueError(f"frame: expected no missing values, got some in the columns {told}")
+    frame, left_out_rows = _without_missing(frame, check_choice(missing, "missing", MISSING))
     columns: dict[str, np.ndarray] = {}
     numeric = []
     for item in frame.columns.drop(column):
@@ -118,7 +123,7 @@ def from_dataframe(
         class_names=class_names,
         feature_names=list(columns),
         numeric=np.array(numeric),
-        card=Card(name, preparation=f"{preparation}words one-hot"),
+        card=Card(name, preparation=f"{preparation}words one-hot", defects=left_out_rows),
     )
     return prepare(table, test=test, validation=validation, seed=seed)
 
@@ -142,8 +147,6 @@ def from_csv(
         most frequent in the first line
     **options : as for `from_dataframe`
     """
-    import pandas as pd
-
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"path: expected a CSV file, got {path}, which is not there")
@@ -157,24 +160,92 @@ def from_csv(
             raise ValueError(
                 "the first line holds numbers, not names; if it is data, pass header=False"
             )
-        frame = pd.read_csv(
-            path,
-            sep=separator,
-            header=0 if header else None,
-            encoding="utf-8-sig",
-            skipinitialspace=True,
-        )
+        frame = _read(path, separator, header)
     except (UnicodeDecodeError, ValueError) as error:  # pandas' parser errors are ValueErrors
         raise ValueError(f"path: expected a CSV file, got {path.name}: {error}") from error
     if header:
         frame.columns = [str(name).strip() for name in frame.columns]
+        _check_names(names, frame, options.get("drop", ()))
+    column = _column(frame, target, "target")
+    if frame[column].isna().any():  # a class may well be called "None" or "NA"
+        place = frame.columns.get_loc(column)
+        labels = _read(path, separator, header, dtype=str, keep_default_na=False).iloc[:, place]
+        frame[column] = labels.where(labels.str.strip() != "")
     return from_dataframe(frame, target, **{"name": path.stem, **options})
 
 
-def own_file(name: str) -> tuple[str, str] | None:
-    """Path and target of ``FILE.csv:COLUMN``; None for a name of another form."""
-    path, colon, target = name.rpartition(":")
-    return (path, target) if colon and target and path.lower().endswith(".csv") else None
+def _read(path: Path, separator: str, header: bool, **options: Any) -> Any:
+    import pandas as pd
+
+    return pd.read_csv(
+        path,
+        sep=separator,
+        header=0 if header else None,
+        encoding="utf-8-sig",
+        skipinitialspace=True,
+        **options,
+    )
+
+
+def _check_names(names: Sequence[str], frame: Any, drop: Sequence[str | int]) -> None:
+    """Refuse a column without a name: mostly row numbers, which must not become an input."""
+    left_out = {_column(frame, item, "drop") for item in drop}
+    for place, (name, column) in enumerate(zip(names, frame.columns, strict=False)):
+        if not name and column not in left_out:
+            raise ValueError(
+                f"path: column {place + 1} has no name; if it holds row numbers, leave it out with "
+                f"drop=[{place}] or take it out of the file"
+            )
+
+
+def _without_missing(frame: Any, how: str) -> tuple[Any, tuple[str, ...]]:
+    """The rows without missing values, and what was left out in words."""
+    missing = frame.isna().sum()
+    if not missing.any():
+        return frame, ()
+    told = ", ".join(f"{c!r} ({n})" for c, n in missing[missing > 0].items())
+    if how == "error":
+        raise ValueError(
+            f"frame: expected no missing values, got some in the columns {told}; fill them, leave "
+            "columns out with drop=[…], or rows with missing='drop'"
+        )
+    whole = frame.dropna()
+    if not len(whole):
+        raise ValueError(f"frame: every row has a missing value, in the columns {told}")
+    return whole, (f"{len(frame) - len(whole)} rows with missing values were left out: {told}.",)
+
+
+class OwnFile(NamedTuple):
+    """``FILE.csv:COLUMN``, or ``FILE.csv:COLUMN#checksum`` for that very file and no other."""
+
+    path: str
+    target: str
+    checksum: str = ""
+
+    @classmethod
+    def read(cls, name: str) -> OwnFile | None:
+        """What a name says; None for a name of another form."""
+        found = re.fullmatch(r"(.+\.csv):(.+?)(?:#([0-9a-f]{8}))?", name, re.IGNORECASE)
+        return cls(found[1], found[2], found[3] or "") if found else None
+
+    def stamped(self) -> str:
+        """The name with the checksum of the file as it is now."""
+        return f"{self.path}:{self.target}#{self._sum()}"
+
+    def load(self, **options: Any) -> Dataset:
+        """The data; an error if the name has a checksum and the file is another one."""
+        if self.checksum and self.checksum != self._sum():
+            raise ValueError(
+                f"path: expected {self.path} with the checksum {self.checksum}, got a file that "
+                "has changed"
+            )
+        return from_csv(self.path, self.target, **options)
+
+    def _sum(self) -> str:
+        path = Path(self.path)
+        if not path.is_file():
+            raise ValueError(f"path: expected a CSV file, got {path}, which is not there")
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:8]
 
 
 def _column(frame: Any, item: str | int, argument: str) -> Any:
@@ -201,6 +272,13 @@ def _inputs(series: Any, name: str) -> list[tuple[str, np.ndarray, bool]]:
     if types.is_datetime64_any_dtype(series) or types.is_timedelta64_dtype(series):
         raise ValueError(f"frame: expected numbers or words in the column {name!r}, got dates")
     words = series.astype(str).to_numpy(str)
+    odd = [word for word in words if not _is_number(word)]
+    numbers = sum(_is_number(word.replace(",", ".")) for word in words)
+    if odd and numbers > MOST_NUMBERS * len(words):
+        raise ValueError(
+            f"frame: the column {name!r} holds numbers, but also {str(odd[0])!r}; mend it, or leave it "
+            f"out with drop=[{name!r}]"
+        )
     levels = np.unique(words)
     if len(levels) > max(2, MOST_LEVELS * len(words)):
         raise ValueError(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from etgp_viz.datasets.fetch import find
+from etgp_viz.datasets.fetch import Source, find
 from etgp_viz.datasets.prepare import Table
 from etgp_viz.datasets.record import Card
 from etgp_viz.datasets.sources import ABSENTEEISM, AVILA_TEST, AVILA_TRAIN, LEAVES, UCI, VOWEL
@@ -98,9 +98,7 @@ def absenteeism(target: str = "hours") -> Table:
         which one it took
     """
     column = TARGETS[check_choice(target, "target", tuple(TARGETS))]
-    import pandas as pd
-
-    frame = pd.read_csv(find(ABSENTEEISM), sep=";").rename(columns=str.strip)
+    frame = _read(ABSENTEEISM).rename(columns=str.strip)
     values, labels = np.unique(frame[column], return_inverse=True)
     if target == "hours":
         class_names = [f"{hours} h" for hours in values]
@@ -147,7 +145,7 @@ def avila() -> Table:
     """Twelve copyists of a medieval Bible, told apart by the layout of their pages."""
     import pandas as pd
 
-    parts = [pd.read_csv(find(source), header=None) for source in (AVILA_TRAIN, AVILA_TEST)]
+    parts = [_read(source, header=None) for source in (AVILA_TRAIN, AVILA_TEST)]
     parts[0] = parts[0].drop(index=AVILA_BROKEN)
     frame = pd.concat(parts)
     class_names, labels = np.unique(frame[10].to_numpy(str), return_inverse=True)
@@ -178,9 +176,7 @@ def avila() -> Table:
 
 def leaves100() -> Table:
     """A hundred species of leaves, 16 of each, by the histogram of their margins."""
-    import pandas as pd
-
-    frame = pd.read_csv(find(LEAVES), header=None)
+    frame = _read(LEAVES, header=None)
     class_names, labels = np.unique(frame[0].to_numpy(str), return_inverse=True)
     return Table(
         name="leaves100",
@@ -268,3 +264,13 @@ def _bundled(name: str, data: Any, X: np.ndarray, class_names: Any, card: Card) 
         card=card,
         image_shape=data.images.shape[1:] if is_image else None,
     )
+
+
+def _read(source: Source, **options: Any) -> Any:
+    """A table with whichever separator its copy has."""
+    import pandas as pd
+
+    path = find(source)
+    with open(path, encoding="utf-8") as file:
+        first = file.readline()
+    return pd.read_csv(path, sep=max(",;\t", key=first.count), **options)

@@ -98,14 +98,15 @@ def page(table: pd.DataFrame, *, paper: bool = False) -> str:
         f"Data sets: {', '.join(dict.fromkeys(summary['dataset'])) or 'none'}.",
         "Configurations of ETGPs were picked on validation rows; those of SVGPs " + picked + ".",
         "The best of several models is the best of them on validation rows, by the same score.",
-        f"Means over {told}, ± standard error; with so few seeds a small lead means little.",
+        f"Means over {told}, ± standard error; with so few seeds a small lead means little. Models "
+        "are compared seed by seed, since a seed draws the splits too.",
         ", ".join(f"{count} {verdict}" for verdict, count in counted.items()) + ".",
         made_by(table),
     ]
     return "\n".join(head) + "\n\n" + "\n\n".join(map(str, found))
 
 
-_ABOVE = "the mean of the first is above that of the second"
+_ABOVE = "the first is above the second, on average over the seeds that both have"
 _NEAR = f"the first lies at most {CLOSE} or two standard errors of the difference below the second"
 
 CLAIMS = (

@@ -62,7 +62,8 @@ def through_dask(
         for future in as_completed(futures):
             run = by_key[future.key]
             yield run, _outcome(future)
-            _refresh(client, future)
+            if scheduler is None:  # the workers of a cluster are not ours to restart
+                _refresh(client, future)
             futures.remove(future)  # the scheduler may forget what is on the disk
             future.release()
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from etgp_viz.experiments.evidence import Evidence, Found
 from etgp_viz.experiments.settings import FLOWS, KERNELS
 
@@ -42,7 +44,7 @@ def _better(name: str, first: Found | None, second: Found | None) -> Iterator[Co
 def _close(name: str, first: Found | None, second: Found | None) -> Iterator[Comparison]:
     """Whether the first mean is at least nearly the second."""
     if first is not None and second is not None:
-        room = max(CLOSE, first.doubt(second))
+        room = float(np.nanmax([CLOSE, first.doubt(second)]))
         told = f"{name}: {first} against {second}, {first.leads(second):+.3f}"
         yield Comparison(first.leads(second) >= -room, f"{told} with {room:.3f} allowed")
 
@@ -117,13 +119,10 @@ def likelihood_follows(evidence: Evidence) -> Iterator[Comparison]:
 
 
 def _bayesian(evidence: Evidence, name: str, num_inducing: int | None = None) -> Iterator[tuple]:
-    """Pairs (BA, PE) of the log-likelihood of each flow."""
+    """Pairs (BA, PE) of the log-likelihood of each flow, of the same trainings."""
     for flow in FLOWS:
-        pair = tuple(
-            evidence.one(name, flow, way, metric="log_likelihood", num_inducing=num_inducing)
-            for way in ("ba", "pe")
-        )
-        if None not in pair:
+        pair = evidence.both_ways(name, flow, num_inducing)
+        if pair is not None:
             yield pair
 
 
@@ -195,7 +194,7 @@ def _fewer(evidence: Evidence, name: str) -> Iterator[tuple[Found, Found]]:
 def _at(found: Found | None, num_inducing: int) -> Found | None:
     if found is None:
         return None
-    return Found(f"{found.who}, M {num_inducing},", found.mean, found.error, found.seeds)
+    return Found(f"{found.who}, M {num_inducing},", found.scores)
 
 
 def fewer_regularise(evidence: Evidence) -> Iterator[Comparison]:

@@ -78,11 +78,13 @@ def confusion(p: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def principal_directions(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean ``[D]`` and the first two principal directions ``[2, D]`` of the rows of X.
 
-    The largest entry of a direction is positive, so that it does not depend on the solver.
+    With one input the second direction is zero. The largest entry of a direction is positive, so
+    that it does not depend on the solver.
     """
     center = X.mean(axis=0)
     _, _, right = np.linalg.svd(X - center, full_matrices=False)
-    directions = right[:2]
+    directions = np.zeros((2, X.shape[1]))
+    directions[: len(right[:2])] = right[:2]
     largest = np.argmax(np.abs(directions), axis=1)
     return center, directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from etgp_viz.experiments.selection import select
-from etgp_viz.experiments.settings import FLOWS, KERNELS
+from etgp_viz.experiments.settings import CELL, FLOWS, KERNELS
 from etgp_viz.experiments.summary import speed_ups, summarise
 
 __all__ = ["Evidence", "Found", "duels"]
@@ -17,24 +18,49 @@ __all__ = ["Evidence", "Found", "duels"]
 
 @dataclass(frozen=True)
 class Found:
-    """A mean over seeds, its standard error (NaN for one seed), and whose it is."""
+    """Scores of a model, seed by seed, and whose they are.
+
+    A seed draws the splits too, so that two models are compared seed by seed: on equal rows.
+    """
 
     who: str
-    mean: float
-    error: float
-    seeds: int
+    scores: dict[int, float]
 
     def __str__(self) -> str:
         error = "" if np.isnan(self.error) else f" ± {self.error:.3f}"
         return f"{self.who} {self.mean:.3f}{error} ({self.seeds} seed{'s' * (self.seeds > 1)})"
 
+    @property
+    def seeds(self) -> int:
+        """How many there are."""
+        return len(self.scores)
+
+    @property
+    def mean(self) -> float:
+        """Over the seeds."""
+        return float(np.mean(list(self.scores.values())))
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean; NaN for one seed."""
+        return _standard_error(list(self.scores.values()))
+
     def leads(self, other: Found) -> float:
-        """How far this mean lies above another."""
-        return self.mean - other.mean
+        """How far these scores lie above others: the mean over common seeds, if there are any."""
+        return float(np.mean(self._differences(other) or [self.mean - other.mean]))
 
     def doubt(self, other: Found) -> float:
-        """Two standard errors of the difference, √(s₁² + s₂²); 0 where one is not known."""
-        return 2.0 * float(np.nan_to_num(np.hypot(self.error, other.error)))
+        """Two standard errors of that mean; NaN where it cannot be known, with one common seed."""
+        return 2.0 * _standard_error(self._differences(other))
+
+    def _differences(self, other: Found) -> list[float]:
+        return [self.scores[s] - other.scores[s] for s in self.scores if s in other.scores]
+
+
+def _standard_error(values: Sequence[float]) -> float:
+    if len(values) < 2:
+        return math.nan
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
 class Evidence:
@@ -49,7 +75,8 @@ class Evidence:
     def __init__(self, table: pd.DataFrame, paper: bool = False) -> None:
         self.table = table
         self.selected_on_test = paper
-        self.summary = summarise(select(table, paper=paper))
+        self.selected = select(table, paper=paper)
+        self.summary = summarise(self.selected)
         self.races = speed_ups(table)
 
     @property
@@ -107,14 +134,31 @@ class Evidence:
         score = f"validation_{metric}"
         order = [score, "validation_log_likelihood"] if score in rows else []
         row = rows.sort_values(order, kind="stable").iloc[-1] if order else rows.iloc[0]
-        name = row["model"].partition("-")[2].upper()
-        family = "ETGP" if row["model"] in FLOWS else "SVGP"
-        way = row["sharing"] or row["inference"].upper()
-        column = metric if metric in self.summary else f"test_{metric}"
-        return Found(
-            f"{family} {name} {way}", float(row[column]), float(row[f"{column}_se"]),
-            int(row["seeds"]),
-        )  # fmt: skip
+        is_it = (self.selected[list(CELL)] == row[list(CELL)]).all(axis=1)
+        return self._found(self.selected[is_it], metric)
+
+    def _found(self, rows: pd.DataFrame, metric: str) -> Found:
+        """The scores in the rows of a cell."""
+        first = rows.iloc[0]
+        name = first["model"].partition("-")[2].upper()
+        family = "ETGP" if first["model"] in FLOWS else "SVGP"
+        way = first["sharing"] or first["inference"].upper()
+        column = metric if metric in rows else f"test_{metric}"
+        seeds, scores = rows["seed"].astype(int), rows[column].astype(float)
+        return Found(f"{family} {name} {way}", dict(zip(seeds, scores, strict=True)))
+
+    def both_ways(
+        self, dataset: str, flow: str, num_inducing: int | None = None
+    ) -> tuple[Found, Found] | None:
+        """Log-likelihoods (BA, PE) of the *same* trainings, those that were chosen for PE."""
+        if not len(cell := self._cells(dataset, [flow], ["pe"], num_inducing)):
+            return None
+        is_it = (self.selected[list(CELL)] == cell.iloc[0][list(CELL)]).all(axis=1)
+        pe = self.selected[is_it]
+        ba = self.table[self.table["id"].isin(pe["id"]) & (self.table["inference"] == "ba")]
+        if not len(ba):
+            return None
+        return self._found(ba, "log_likelihood"), self._found(pe, "log_likelihood")
 
     def times_sooner(self, rival: str, flow: str = "etgp-linear") -> dict[str, float]:
         """Race → how many times as long an epoch of a rival takes, measured in turns.
@@ -133,7 +177,8 @@ def duels(table: pd.DataFrame, *, paper: bool = False) -> pd.DataFrame:
     Returns
     -------
     one row per data set and score: ``etgp`` and ``svgp`` with their figures, and ``result``, in
-    which ETGP wins or loses if the difference is larger than two of its standard errors
+    which ETGP wins or loses if the mean difference, seed by seed, is larger than two of its
+    standard errors
     """
     evidence = Evidence(table, paper)
     rows = []
@@ -145,5 +190,8 @@ def duels(table: pd.DataFrame, *, paper: bool = False) -> pd.DataFrame:
                 continue
             lead, doubt = ours.leads(theirs), ours.doubt(theirs)
             result = "ETGP wins" if lead > doubt else "ETGP loses" if -lead > doubt else "a draw"
+            if np.isnan(doubt):
+                place = "ahead" if lead > 0.0 else "behind" if lead < 0.0 else "level"
+                result = f"one seed: ETGP {place}"
             rows.append((name, metric.replace("_", "-"), result, str(ours), str(theirs)))
     return pd.DataFrame(rows, columns=["dataset", "score", "result", "etgp", "svgp"])

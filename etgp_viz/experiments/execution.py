@@ -52,13 +52,9 @@ def carry_out(
     """
     log = results.Log(output, command)
     runs = list(runs)
-    open_runs = log.open_runs(runs)
-    with (
-        log.alone(),
-        tqdm(
-            total=len(runs), initial=len(runs) - len(open_runs), unit="run", disable=not progress
-        ) as bar,
-    ):
+    with log.alone(), tqdm(total=len(runs), unit="run", disable=not progress) as bar:
+        open_runs = log.open_runs(runs)
+        bar.update(len(runs) - len(open_runs))
         if not open_runs:
             outcomes = cluster.here((), execute)
         elif workers == 0:

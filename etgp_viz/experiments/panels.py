@@ -41,8 +41,8 @@ METRICS = {
     "accuracy": Metric("test_accuracy", "test accuracy", True),
     "log_likelihood": Metric("test_log_likelihood", "mean test log-likelihood (nats)", True),
     "ece": Metric("test_ece", "expected calibration error", False),
-    "training": Metric("seconds_per_epoch", "training time per epoch (s)", False),
-    "race": Metric("seconds_per_epoch", "time per epoch, in turns (s)", False),
+    "training": Metric("seconds_per_epoch", "training time per epoch, own batch size (s)", False),
+    "race": Metric("seconds_per_epoch", "time per epoch, in turns, equal batches (s)", False),
     "prediction": Metric(
         "prediction_seconds_per_1000", "prediction time of 1000 rows (s)", False, 2
     ),

@@ -43,17 +43,18 @@ class Log:
 
     def __init__(self, path: str | Path, command: str = "") -> None:
         self.path = Path(path)
-        if _is_begun(self.path):
-            _, rows, complete = _parse(self.path)
-            with open(self.path, "r+b") as file:  # without what a killed program left
-                file.truncate(complete)
-            self.finished = {row["id"] for row in rows if row["status"] == "ok"}
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        header = {"command": command, "machine": machine.describe()}
-        self.path.write_bytes(b"")
-        _append(self.path, f"# {json.dumps(header)}\n{_line(COLUMNS)}")
-        self.finished = set()
+        if not _is_begun(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            header = {"command": command, "machine": machine.describe()}
+            self.path.write_bytes(b"")
+            _append(self.path, f"# {json.dumps(header)}\n{_line(COLUMNS)}")
+        self._read()
+
+    def _read(self) -> int:
+        """Note which runs are finished, and return the length of what is whole."""
+        _, rows, complete = _parse(self.path)
+        self.finished = {row["id"] for row in rows if row["status"] == "ok"}
+        return complete
 
     def open_runs(self, runs: Iterable[Run]) -> list[Run]:
         """Those that have not been finished; a run that failed is tried again."""
@@ -67,17 +68,19 @@ class Log:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Refuse a second grid that would write to the same file, where the system has locks."""
-        try:
-            import fcntl
-        except ImportError:  # Windows
-            yield
-            return
-        with open(self.path, "rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                fail("output", "a file that no other grid is writing to", self.path.name)
+        """Take the file for oneself, and take away what a killed program left at its end.
+
+        A second grid that would write to the same file is refused, where the system has locks.
+        """
+        with open(self.path, "r+b") as file:
+            with contextlib.suppress(ImportError):  # Windows has no fcntl
+                import fcntl
+
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    fail("output", "a file that no other grid is writing to", self.path.name)
+            file.truncate(self._read())
             yield
 
 
@@ -154,7 +157,9 @@ def _parse(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
     expected = "a result file of a grid of experiments"
     try:
         header = json.loads(first.decode().removeprefix("# "))
-        if not first.startswith(b"# ") or names.decode() != _line(COLUMNS).rstrip("\n"):
+        if not first.startswith(b"# ") or names.decode().rstrip("\r") != _line(COLUMNS).rstrip(
+            "\n"
+        ):
             fail("output", f"{expected} by this version", path.name)
     except ValueError as error:
         if str(error).startswith("output:"):
@@ -199,7 +204,8 @@ def _line(values: Iterable[Any]) -> str:
 def _append(path: Path, text: str) -> None:
     """Add whole lines in one write, and wait until they are on the disk."""
     content = text.encode("utf-8")
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags, 0o644)
     try:
         before = os.fstat(descriptor).st_size
         if os.write(descriptor, content) < len(content):

@@ -81,6 +81,8 @@ def _of_prediction(
     row: dict[str, Any] = {"inference": inference}
     for split, found in predictions.items():
         row |= {f"{split}_{name}": score for name, score in scores(*found).items()}
+    if wrong := [name for name, score in row.items() if score != score]:
+        raise FloatingPointError(f"predictions are not numbers: {', '.join(wrong)}")
     X = np.concatenate([trained.data.part(split)[0] for split in SPLITS])[:TIMED_ROWS]
     times = []
     for _ in range(3):  # the first call may have to compile

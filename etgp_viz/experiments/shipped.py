@@ -55,8 +55,9 @@ def closest_look(table: pd.DataFrame) -> pd.DataFrame:
 def ship(results: str | Path, folder: str | Path = FOLDER) -> tuple[Path, Path]:
     """Make the two files that come with the package from those of a grid.
 
-    The first line keeps machine and versions; the command in it is `COMMAND`, with how many of its
-    runs are there. Reasons of failures lose their paths and addresses.
+    Rows of other runs than the preset's are left out. The first line keeps machine and versions;
+    the command in it is `COMMAND`, with how many of its runs were finished. Reasons of failures
+    lose their paths and addresses.
 
     Returns
     -------
@@ -66,10 +67,13 @@ def ship(results: str | Path, folder: str | Path = FOLDER) -> tuple[Path, Path]:
     table = load(results)
     first, *lines = whole_runs(results).splitlines()
     wanted = {run.id for run in grid("laptop")}
-    done = wanted & set(table["id"])
+    table = table[table["id"].isin(wanted)]
+    done = set(table[table["status"] == "ok"]["id"])
     runs = f"{len(done)} of its {len(wanted)} runs"
     header = json.loads(first.removeprefix("# ")) | {"command": COMMAND, "runs": runs}
-    text = "\n".join([f"# {json.dumps(header)}", *map(_without_places, lines)])
+    names, *rows = lines
+    kept = [_without_places(row) for row in rows if row.partition(",")[0] in wanted]
+    text = "\n".join([f"# {json.dumps(header)}", names, *kept])
     (folder / TABLE).write_text(f"{text}\n", encoding="utf-8")
     details = {
         run_id: load_detail(results, run_id) for run_id in dict.fromkeys(closest_look(table)["id"])

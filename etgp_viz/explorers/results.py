@@ -106,9 +106,10 @@ STORIES = {
         {"dataset": "vowel", "metric": "log_likelihood"},
     ),
     "PE or BA": Preset(
-        "The same network predicts twice: with dropout off (circles) and averaged over draws "
-        "of it (open diamonds). Compare the log-likelihoods, and change the prediction below "
-        "to see the reliability diagrams one after the other.",
+        "An ETGP predicts with dropout off (circles) or averaged over draws of it (open diamonds), "
+        "each time with the network that validation rows chose for it. Compare the "
+        "log-likelihoods. Below, the prediction changes and the network stays: look at the "
+        "reliability diagrams one after the other.",
         {"dataset": "vowel", "metric": "log_likelihood", "way": "ba"},
     ),
     "Fewer inducing points": Preset(

@@ -24,7 +24,7 @@ def cell(dataset, model, way="pe", accuracy=0.5, log_likelihood=-1.0, M=100, **m
         }
         for score in ("accuracy", "log_likelihood"):  # validation rows agree, unless they are said
             row[f"validation_{score}"] = more.get(f"validation_{score}", row[f"test_{score}"])
-        row["id"] = f"{dataset} {model} {way} {M} {seed}"
+        row["id"] = f"{dataset} {model} {row['sharing']} {M} {seed}"  # of both ways to predict
         rows.append(row)
     return rows
 

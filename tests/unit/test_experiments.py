@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from etgp_viz import cli, experiment_report
+from etgp_viz import cli, datasets, experiment_report
 from etgp_viz.experiments import (
     PRESETS,
     Outcome,
@@ -127,8 +127,17 @@ def test_a_grid_takes_data_sets_that_its_preset_does_not_know(tmp_path):
     numbers = np.random.default_rng(0).normal(size=(60, 2))
     rows = [f"{a},{b},{'yes' if a > b else 'no'}" for a, b in numbers]
     file.write_text("\n".join(["a,b,is it?", *rows]), encoding="utf-8")
-    runs = grid("quick", datasets=["wine", f"{file}:is it?"], models=["etgp-linear"])
-    assert {run.dataset for run in runs} == {"wine", f"{file}:is it?"}
+    chosen = {"datasets": ["wine", f"{file}:is it?"], "models": ["etgp-linear"]}
+    runs = grid("quick", **chosen)
+    assert {run.dataset.partition("#")[0] for run in runs} == set(chosen["datasets"])
+    assert grid("quick", **chosen) == runs
+    with pytest.raises(ValueError, match=r"^num_inducing: expected at most 41, the distinct"):
+        grid("laptop", **chosen)
+    file.write_text(file.read_text("utf-8") + "\n0.5,0.1,yes", encoding="utf-8")
+    changed = grid("quick", **chosen)
+    assert {run.id for run in runs if "wine" not in run.dataset}.isdisjoint(r.id for r in changed)
+    with pytest.raises(ValueError, match=r"got a file that has changed$"):
+        datasets.load(runs[-1].dataset)
     for wrong, told in ((f"{file}:c", "target: expected a column"), ("no.csv:c", "path: expected")):
         with pytest.raises(ValueError, match=f"^{told}"):
             grid("quick", datasets=[wrong])
@@ -325,6 +334,18 @@ def test_a_configuration_that_failed_somewhere_does_not_compete():
     assert other["learning_rate"] != best["learning_rate"]
 
 
+def test_a_grid_that_was_stopped_compares_on_the_seeds_that_all_have():
+    table = table_of()
+    first = table["dataset"].eq("iris") & table["model"].eq("etgp-tanh")
+    table.loc[first, "validation_log_likelihood"] = -2.0
+    better = first & table["learning_rate"].eq(0.001)
+    table.loc[better, "validation_log_likelihood"] = -1.0
+    stopped = table[~(better & table["seed"].gt(0))]  # the others have more seeds, and lose
+    chosen = select(stopped)
+    chosen = chosen[chosen["dataset"].eq("iris") & chosen["model"].eq("etgp-tanh")]
+    assert chosen[["learning_rate", "seed"]].to_numpy().tolist() == [[0.001, 0]]
+
+
 def test_cell_and_configuration_cover_a_run():
     names = {field.name for field in dataclasses.fields(Run)}
     assert {*CELL, *CONFIGURATION} == (names - {"seed", "samples"}) | {"inference"}
@@ -398,5 +419,5 @@ def test_the_command_tells_how_to_go_on_after_ctrl_c(tmp_path, monkeypatch, caps
 
 
 def test_the_command_names_what_is_wrong(tmp_path, capsys):
-    assert cli.main(["experiment", "--datasets", "wine", "--output", str(tmp_path / "r")]) == 2
+    assert cli.main(["experiment", "--datasets", "mnist", "--output", str(tmp_path / "r")]) == 2
     assert "datasets: expected one of" in capsys.readouterr().out

@@ -129,6 +129,44 @@ def test_a_csv_file_is_the_frame(tmp_path, separator):
     assert data.feature_names == expected.feature_names
 
 
+@pytest.mark.parametrize("odd", ["?", "n/a?", "1,5"])
+def test_a_number_column_with_a_word_in_it_is_told(odd):
+    numbers = [str(n) for n in range(39)]
+    with pytest.raises(ValueError, match=r"^frame: the column 'w' holds numbers, but also '"):
+        from_dataframe(frame(w=[*numbers, odd]), target="kind")
+    kinds = from_dataframe(frame(w=np.tile(["1", "2"], 20)), target="kind")  # words on purpose
+    assert kinds.feature_names[-2:] == ("w = 1", "w = 2")
+
+
+def test_rows_with_missing_values_can_be_left_out():
+    table = frame(w=[np.nan, np.nan, *range(38)])
+    with pytest.raises(ValueError, match=r"'w' \(2\); fill them, .* or rows with missing='drop'$"):
+        from_dataframe(table, target="kind")
+    data = from_dataframe(table, target="kind", missing="drop")
+    assert len(data.X) == 38
+    assert data.card.defects == ("2 rows with missing values were left out: 'w' (2).",)
+    with pytest.raises(ValueError, match=r"^frame: every row has a missing value"):
+        from_dataframe(frame(w=np.full(40, np.nan)), target="kind", missing="drop")
+
+
+def test_a_class_may_be_called_none(tmp_path):
+    path = tmp_path / "mine.csv"
+    frame(kind=np.repeat(["None", "NA", "low", "high"], 10)).to_csv(path, index=False)
+    assert from_csv(path, "kind").class_names == ("NA", "None", "high", "low")
+    content = path.read_text("utf-8").replace(",NA\n", ",\n", 1)
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"missing values, got some in the columns 'kind' \(1\)"):
+        from_csv(path, "kind")
+
+
+def test_row_numbers_are_not_an_input(tmp_path):
+    path = tmp_path / "mine.csv"
+    frame().to_csv(path)  # with the index
+    with pytest.raises(ValueError, match=r"^path: column 1 has no name; .* drop=\[0\]"):
+        from_csv(path, "kind")
+    assert from_csv(path, "kind", drop=[0]).feature_names == ("u", "v")
+
+
 def test_a_csv_file_can_be_loaded_by_name(tmp_path):
     path = tmp_path / "mine.csv"
     frame().to_csv(path, index=False)
