@@ -276,8 +276,8 @@ def _inputs(series: Any, name: str) -> list[tuple[str, np.ndarray, bool]]:
     numbers = sum(_is_number(word.replace(",", ".")) for word in words)
     if odd and numbers > MOST_NUMBERS * len(words):
         raise ValueError(
-            f"frame: the column {name!r} holds numbers, but also {str(odd[0])!r}; mend it, or leave it "
-            f"out with drop=[{name!r}]"
+            f"frame: the column {name!r} holds numbers, but also {str(odd[0])!r}; mend it, or "
+            f"leave it out with drop=[{name!r}]"
         )
     levels = np.unique(words)
     if len(levels) > max(2, MOST_LEVELS * len(words)):
