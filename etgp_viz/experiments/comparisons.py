@@ -38,15 +38,23 @@ class Comparison:
 def _better(name: str, first: Found | None, second: Found | None) -> Iterator[Comparison]:
     """Whether the first mean lies above the second."""
     if first is not None and second is not None:
-        yield Comparison(first.leads(second) > 0.0, f"{name}: {first} against {second}")
+        yield Comparison(first.leads(second) > 0.0, f"{name}: {_against(first, second)}")
 
 
 def _close(name: str, first: Found | None, second: Found | None) -> Iterator[Comparison]:
     """Whether the first mean is at least nearly the second."""
     if first is not None and second is not None:
         room = float(np.nanmax([CLOSE, first.doubt(second)]))
-        told = f"{name}: {first} against {second}, {first.leads(second):+.3f}"
-        yield Comparison(first.leads(second) >= -room, f"{told} with {room:.3f} allowed")
+        told = f"{name}: {_against(first, second)} with {room:.3f} allowed"
+        yield Comparison(first.leads(second) >= -room, told)
+
+
+def _against(first: Found, second: Found) -> str:
+    """Both scores and their difference, over the seeds that both have."""
+    common = set(first.scores) & set(second.scores)
+    some = 0 < len(common) < max(first.seeds, second.seeds)
+    over = f" over {len(common)} common seed{'s' * (len(common) > 1)}" if some else ""
+    return f"{first} against {second}: {first.leads(second):+.3f}{over}"
 
 
 def avila_beats_svgp(evidence: Evidence) -> Iterator[Comparison]:

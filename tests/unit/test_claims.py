@@ -180,7 +180,7 @@ def test_models_are_compared_on_the_seeds_that_both_have():
     made = table(cell("wine", *LINEAR, accuracy=[0.9, 0.5]), cell("wine", *SEPARATE, accuracy=0.88))
     (comparison,) = CLAIMS["competitive"].examine(Evidence(made)).comparisons
     assert comparison.as_claimed
-    assert "+0.020 with 0.010 allowed" in comparison.words
+    assert ": +0.020 over 1 common seed with 0.010 allowed" in comparison.words
     told = ["one seed: ETGP ahead", "one seed: ETGP level"]
     assert experiments.duels(made)["result"].tolist() == told
 
