@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from argparse import Namespace
 
@@ -108,4 +109,5 @@ def _plan(runs: tuple, open_runs: list, options: Namespace) -> str:
         return f"{told}; on the cluster at {options.scheduler}."
     workers = options.workers if options.workers is not None else os.cpu_count() or 1
     minutes = estimate.total_seconds(open_runs, min(max(workers, 1), os.cpu_count() or 1)) / 60.0
-    return f"{told}; about {minutes:.0f} minutes with {max(workers, 1)} at a time."
+    whole = math.ceil(minutes)
+    return f"{told}; about {whole} minute{'s' * (whole != 1)} with {max(workers, 1)} at a time."

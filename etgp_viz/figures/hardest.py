@@ -13,8 +13,10 @@ from etgp_viz.experiments.close_up import Hardest
 from etgp_viz.figures import frames
 
 #: rows that there is room for
-ROWS = 12
+ROWS = 8
 LEFT = 190
+# Space in a row's name for its picture.
+ROOM = "\u00a0" * 16
 # A pixel is enlarged: browsers blur small pictures.
 ENLARGED = 4
 
@@ -41,7 +43,7 @@ def make(record: Hardest) -> go.Figure:
         traces,
         {
             "template": style.TEMPLATE,
-            "height": 420,
+            "height": 460,
             "margin": {"l": LEFT, "r": 20, "t": 50},
             "xaxis": {"title": {"text": "probability πᶜ"}, "range": [-0.03, 1.03]},
             "yaxis": {"range": [ROWS - 0.5, -0.5], "zeroline": False},
@@ -64,7 +66,7 @@ def update(fig: go.Figure, record: Hardest, refit: bool = False) -> None:
     shown = np.arange(min(len(record.rows), ROWS), dtype=float)
     K = len(shown)
     names = [
-        f"{row}: {label}, <i>{said}</i>{'' if record.images is None else '        '}"
+        f"{row}: {label}, <i>{said}</i>{'' if record.images is None else ROOM}"
         for row, label, said in zip(record.rows, record.labels, record.said, strict=True)
     ]
     traces: dict[str, list[Any]] = {
@@ -82,7 +84,7 @@ def update(fig: go.Figure, record: Hardest, refit: bool = False) -> None:
 
 def _place(k: int) -> dict[str, Any]:
     """Between the name of a row and the axis."""
-    place = {"xref": "paper", "yref": "y", "x": -0.005, "y": k, "sizex": 0.25, "sizey": 0.95}
+    place = {"xref": "paper", "yref": "y", "x": -0.005, "y": k, "sizex": 0.25, "sizey": 0.8}
     return {**place, "xanchor": "right", "yanchor": "middle", "source": "", "visible": False}
 
 
