@@ -108,8 +108,7 @@ def made_by(table: pd.DataFrame) -> str:
     if "machine" not in made:
         return ""
     runs = f": {made['runs']}" if "runs" in made else ""
-    made_where = f"Made by `{made['command']}` on {made['machine']['processor']}{runs}."
-    return f"{made_where} {made.get('remark', '')}".strip()
+    return f"Made by `{made['command']}` on {made['machine']['processor']}{runs}."
 
 
 def whole_runs(path: str | Path) -> str:
