@@ -78,7 +78,8 @@ class ArcCosine(gpflow.kernels.ArcCosine):
     """GPflow's arc-cosine kernel of order 0, safe from rounding.
 
     GPflow's own shrinks cosines by 1e-15 and no more. With tens of inputs the cosine of a vector
-    with itself is rounded by more than that, and the covariance is NaN.
+    with itself is now and then rounded by more than that, and the covariance is NaN: seldom enough
+    to be missed in a test, and often enough to end a training of many steps.
 
     Parameters
     ----------

@@ -7,11 +7,12 @@ paper    the paper's data sets and the paper's settings  tens of thousands of ho
                                                          core: for a cluster, or in parts
 =======  ==============================================  =================================
 
-Networks, rates and steps of the laptop's were found in short trials. Those on avila and vowel were
-judged by validation rows of other draws than the preset's (avila: dropout and weight decay; vowel:
-the same, with whole speakers set aside); before them, first runs of the grid had shown test scores
-too. An SVGP on avila gets about the time that ETGP LINEAR gets there. avila has one configuration
-of each model, with nothing to choose between, so that few of its rows are set aside.
+Networks, rates and steps of the laptop's were found in short trials. Dropout and weight decay on
+avila and vowel were judged by validation rows: on avila those of other draws than the preset's, on
+vowel those of six draws of a speaker, the preset's three among them. Before that, first runs of the
+grid had shown test scores too. An SVGP on avila gets about the time that ETGP LINEAR gets there.
+avila has one configuration of each model, with nothing to choose between, so that few of its rows
+are set aside.
 """
 
 from __future__ import annotations
