@@ -25,7 +25,7 @@ MODELS = (*(f"etgp-{flow}" for flow in FLOWS), *(f"svgp-{kernel}" for kernel in 
 
 Latents = tuple[gpflow.kernels.Kernel, gpflow.inducing_variables.InducingVariables]
 
-NETWORK_OPTIONS = ("hidden", "dropout", "weight_decay", "projection")
+NETWORK_OPTIONS = ("hidden", "dropout", "weight_decay", "projection", "precision")
 LATENT_OPTIONS = ("sharing", "batched")
 ETGP_OPTIONS = ("num_quadrature", "whiten")
 SVGP_OPTIONS = ("num_monte_carlo", "num_predictive", "whiten")
@@ -60,6 +60,7 @@ def build(
     seed : of k-means, of initial weights and of the model's own random numbers
     **options :
         ETGP: ``hidden``, ``dropout``, ``weight_decay``, ``projection`` (the network's),
+        ``precision="float32"`` (of the network's layers, the default here) or ``"float64"``,
         ``num_quadrature``, ``whiten`` and the arguments of the flow (``positive`` for linear,
         ``length`` for SAL, ``elements`` and ``length`` for tanh).
 
@@ -97,8 +98,9 @@ def build(
 
     def network() -> FlowNetwork:
         flow = flow_class(**pick(flow_options))
-        options = {"start": flow.near_identity_params(), "seed": seed, **pick(NETWORK_OPTIONS)}
-        return FlowNetwork(X.shape[1], C, flow, **options)
+        start = flow.near_identity_params()
+        settings = {"start": start, "seed": seed, "precision": "float32", **pick(NETWORK_OPTIONS)}
+        return FlowNetwork(X.shape[1], C, flow, **settings)
 
     def points() -> np.ndarray:
         return kmeans(X, num_inducing, seed=seed) if inducing_points is None else inducing_points

@@ -88,7 +88,10 @@ def printed(table: pd.DataFrame, *, paper: bool = False) -> str:
     parts = [shown.to_string(index=False), PAPER_WAY if paper else OUR_WAY, OWN_BATCHES]
     race = experiments.speed_ups(table)
     if len(race):
-        race["times"] = race["times"].map("{:.1f} ×".format)
+        race["times"] = [
+            f"{row.times:.1f} × ({row.low:.1f}–{row.high:.1f})" for row in race.itertuples()
+        ]
+        race = race.drop(columns=["low", "high"])
         race["seconds_per_epoch"] = race["seconds_per_epoch"].map("{:.3g}".format)
         parts += ["", "An epoch of ETGP is sooner over than one of …", race.to_string(index=False)]
     return "\n".join(parts)

@@ -123,7 +123,7 @@ def find(source: Source, *, progress: bool = True) -> Path:
         _fetch(source, cached, progress)
     except OSError as error:
         raise DataNotFoundError(
-            f"{source.name} is neither at {' nor at '.join(looked)}, and could not be downloaded "
+            f"{source.name} is not at {' or '.join(looked)}, and could not be downloaded "
             f"({error}). Get it from {source.page} and put it at {cached}, or at {source.file} in "
             "a folder that the environment variable ETGP_VIZ_DATA names"
         ) from error

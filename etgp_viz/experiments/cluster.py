@@ -80,6 +80,7 @@ def local_workers(workers: int | None = None) -> Iterator[str]:
     cores = os.cpu_count() or 1
     count = check_count(cores if workers is None else workers, "workers")
     config = {
+        "distributed.scheduler.allowed-failures": 10,  # a restarted worker counts as a dead one
         "distributed.nanny.pre-spawn-environ": environment(max(1, cores // count)),
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],

@@ -12,7 +12,7 @@ __all__ = ["COLUMNS", "SPLITS", "WORDS", "Outcome"]
 #: the splits that are scored
 SPLITS = ("validation", "test")
 
-#: the columns of the table, in their order
+#: the columns of the table, in their order; low and high are quartiles
 COLUMNS = (
     "id",
     "rows",
@@ -21,6 +21,8 @@ COLUMNS = (
     *(field.name for field in fields(Run)),
     *(f"{split}_{score}" for split in SPLITS for score in ("accuracy", "log_likelihood", "ece")),
     "seconds_per_step",
+    "seconds_per_step_low",
+    "seconds_per_step_high",
     "seconds_per_epoch",
     "first_epoch_seconds",
     "fit_seconds",

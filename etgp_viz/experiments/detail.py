@@ -19,7 +19,7 @@ from etgp_viz.experiments.trained import Prediction, Trained
 __all__ = ["confusion", "detail", "principal_directions"]
 
 ELBO_POINTS = 100
-HARDEST = 12
+HARDEST = 8
 CLASSES = 8
 LINE_POINTS = 41
 PROJECTED = 300
@@ -104,43 +104,30 @@ def _hardest(point: Prediction, rows: np.ndarray) -> list[dict[str, Any]]:
 def _along_line(
     trained: Trained, center: np.ndarray, direction: np.ndarray, classes: np.ndarray
 ) -> dict[str, Any]:
-    """What the model believes on the line x̄ + t v₁, for a few classes.
+    """What the model learned on the line x̄ + t v₁, for a few classes.
 
-    ``t [T]``, ``classes``, and ``probabilities``, ``mean``, ``deviation`` of their processes, all
-    ``[classes, T]``. For an ETGP also ``latent_mean`` and ``latent_deviation [T]`` of f₀ and, of
-    its flows G(·; θᶜ(x)),
+    ``t [T]``, ``classes``, and of an SVGP ``mean`` and ``deviation`` of their processes, of an ETGP
 
         b = G(0),    a = (G(1) − G(−1)) / 2
 
-    which for LINEAR are its bᶜ(x) and aᶜ(x) themselves, and else its offset and mean slope.
+    of their flows G(·; θᶜ(x)), which for LINEAR are its bᶜ(x) and aᶜ(x) themselves, and else its
+    offset and mean slope; all ``[classes, T]``.
     """
     scores = (trained.data.train[0] - center) @ direction
     t = np.linspace(scores.min(), scores.max(), LINE_POINTS)
     X = center + t[:, None] * direction
-    with trained.as_trained():
-        mean, variance = (part.numpy() for part in trained.model.predict_f(X))
-        line = {
-            "t": t,
-            "classes": classes,
-            "probabilities": trained.probabilities(X)[:, classes].T,
-            "mean": mean[:, classes].T,
-            "deviation": np.sqrt(np.maximum(variance[:, classes].T, 0.0)),
-        }
-        if not trained.run.is_etgp:
-            return line
-        latent = [part.numpy()[:, 0] for part in trained.model.predict_latent(X)]
+    line = {"t": t, "classes": classes}
+    if trained.run.is_etgp:
         network = trained.model.network
         params = network(X)  # [T, C, P]
         low, middle, high = (
             network.flow.forward(np.full(params.shape[:2], f0), params).numpy()[:, classes].T
             for f0 in (-1.0, 0.0, 1.0)
         )
-    return line | {
-        "latent_mean": latent[0],
-        "latent_deviation": np.sqrt(np.maximum(latent[1], 0.0)),
-        "a": (high - low) / 2.0,
-        "b": middle,
-    }
+        return line | {"a": (high - low) / 2.0, "b": middle}
+    with trained.as_trained():
+        mean, variance = (part.numpy()[:, classes].T for part in trained.model.predict_f(X))
+    return line | {"mean": mean, "deviation": np.sqrt(np.maximum(variance, 0.0))}
 
 
 def _projection(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from etgp_viz.experiments.selection import select
 from etgp_viz.experiments.settings import CELL, FLOWS, KERNELS
 from etgp_viz.experiments.summary import speed_ups, summarise
 
-__all__ = ["Evidence", "Found", "duels"]
+__all__ = ["Evidence", "Found", "Times", "duels"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,17 @@ class Found:
 
     def _differences(self, other: Found) -> list[float]:
         return [self.scores[s] - other.scores[s] for s in self.scores if s in other.scores]
+
+
+class Times(NamedTuple):
+    """How many times as long something takes, and from where to where that goes with quartiles."""
+
+    times: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.times:.1f} ({self.low:.1f}–{self.high:.1f}) times"
 
 
 def _standard_error(values: Sequence[float]) -> float:
@@ -160,7 +172,7 @@ class Evidence:
             return None
         return self._found(ba, "log_likelihood"), self._found(pe, "log_likelihood")
 
-    def times_sooner(self, rival: str, flow: str = "etgp-linear") -> dict[str, float]:
+    def times_sooner(self, rival: str, flow: str = "etgp-linear") -> dict[str, Times]:
         """Race → how many times as long an epoch of a rival takes, measured in turns.
 
         A race is named by its data set, M, and the hidden layers of ETGP's network; ``rival`` is as
@@ -168,7 +180,10 @@ class Evidence:
         """
         rows = self.races[(self.races["rival"] == rival) & (self.races["model"] == flow)]
         named = "{0.dataset} (M = {0.num_inducing}, hidden layers {1})".format
-        return {named(row, row.hidden or "none"): row.times for row in rows.itertuples()}
+        return {
+            named(row, row.hidden or "none"): Times(row.times, row.low, row.high)
+            for row in rows.itertuples()
+        }
 
 
 def duels(table: pd.DataFrame, *, paper: bool = False) -> pd.DataFrame:

@@ -62,8 +62,8 @@ WAYS = {
     "ba": "ETGP, Bayesian average",
     "separate": "SVGP, separate kernels",
     "shared": "SVGP, shared kernel",
-    "separate-gpflow": "SVGP, separate, GPflow's loops",
-    "shared-gpflow": "SVGP, shared, GPflow's loops",
+    "separate-gpflow": "SVGP, separate, GPflow's own",
+    "shared-gpflow": "SVGP, shared, GPflow's own",
 }
 
 

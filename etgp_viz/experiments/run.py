@@ -63,9 +63,12 @@ def _of_training(trained: Trained) -> dict[str, Any]:
     A median is little moved by epochs in which the machine did something else.
     """
     seconds = trained.history.seconds
-    per_epoch = float(np.median(seconds[1:])) if len(seconds) > 1 else math.nan
+    later = seconds[1:] if len(seconds) > 1 else [math.nan]
+    low, per_epoch, high = np.quantile(later, [0.25, 0.5, 0.75]).tolist()
     return {
         "seconds_per_step": per_epoch / trained.steps_per_epoch,
+        "seconds_per_step_low": low / trained.steps_per_epoch,
+        "seconds_per_step_high": high / trained.steps_per_epoch,
         "seconds_per_epoch": per_epoch,
         "first_epoch_seconds": float(seconds[0]),
         "fit_seconds": trained.fit_seconds,

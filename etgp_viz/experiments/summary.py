@@ -53,7 +53,8 @@ def speed_ups(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     one row per race (data set, M, widths of ETGP's network), flow and rival, with
-    ``seconds_per_epoch`` of ETGP and ``times``
+    ``seconds_per_epoch`` of ETGP, ``times``, and ``low`` and ``high`` between which ``times`` lies as
+    the steps of both go from quartile to quartile
     """
     timed = table[(table["status"] == "ok") & (table["inference"] == "speed")]
     rows = []
@@ -63,5 +64,7 @@ def speed_ups(table: pd.DataFrame) -> pd.DataFrame:
             row = {name: getattr(flow, name) for name in RACE}
             row["rival"] = f"{rival.model} {rival.sharing} ({rival.implementation})"
             row["times"] = rival.seconds_per_epoch / flow.seconds_per_epoch
+            row["low"] = rival.seconds_per_step_low / flow.seconds_per_step_high
+            row["high"] = rival.seconds_per_step_high / flow.seconds_per_step_low
             rows.append(row)
-    return pd.DataFrame(rows, columns=[*RACE, "rival", "times"])
+    return pd.DataFrame(rows, columns=[*RACE, "rival", "times", "low", "high"])

@@ -107,6 +107,8 @@ def train(run: Run, data: Dataset) -> Trained:
         seed=run.seed,
         progress=False,
     )
+    if history.stopped == "interrupted":  # what is half trained is not a result
+        raise KeyboardInterrupt
     return Trained(run, data, model, history, time.perf_counter() - start)
 
 
@@ -133,9 +135,9 @@ def make(run: Run, data: Dataset, batched: bool = True) -> Any:
 
 def batch_size(run: Run, data: Dataset) -> int:
     """B, at most the number of training rows."""
-    return min(run.batch_size, len(data.train[0]))
+    return min(run.batch_size, len(data.rows["train"]))
 
 
 def steps_per_epoch(run: Run, data: Dataset) -> int:
     """⌊N / B⌋."""
-    return len(data.train[0]) // batch_size(run, data)
+    return len(data.rows["train"]) // batch_size(run, data)

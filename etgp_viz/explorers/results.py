@@ -119,7 +119,7 @@ STORIES = {
     ),
     "Time": Preset(
         "Seconds of an epoch, measured in turns on equal batches, on a logarithmic axis: equal "
-        "distances are equal ratios. Open marks are GPflow's loops, filled ones batched.",
+        "distances are equal ratios. Open marks are GPflow's own SVGP, filled ones batched.",
         {"dataset": "avila", "metric": "race"},
     ),
     "Digits that nobody can read": Preset(

@@ -213,7 +213,11 @@ def test_every_race_counts_by_itself():
     made = table(race("avila", separate_gpflow=30.0), race("avila", 2.0, 50, separate_gpflow=30.0))
     found = Evidence(made).times_sooner("svgp-rbf separate (gpflow)")
     told = "avila (M = {}, hidden layers none)"
-    assert found == {told.format(100): 30.0, told.format(50): 15.0}
+    assert found == {
+        told.format(100): (30.0, 0.8 * 30.0, 30.0 / 0.8),
+        told.format(50): (15.0, 0.8 * 30.0 / 2.0, 30.0 / 1.6),
+    }
+    assert str(found[told.format(50)]) == "15.0 (12.0–18.8) times"
 
 
 def test_the_page_says_how_models_were_picked_and_how_many_seeds():

@@ -8,7 +8,7 @@ import numpy as np
 import psutil
 import pytest
 
-from etgp_viz.experiments import Outcome, Run, carry_out, cluster
+from etgp_viz.experiments import Outcome, Run, carry_out, cluster, load
 from etgp_viz.experiments.columns import COLUMNS
 
 pytestmark = pytest.mark.slow
@@ -125,12 +125,32 @@ def test_details_are_small_and_say_what_the_model_says(model, sharing):
     assert np.shape(found["projection"]["inducing"]) == (6 * sets, 2)
     center, directions = principal_directions(data.train[0])
     points = center + np.outer(found["line"]["t"], directions[0])
-    mean = trained.model.predict_f(points)[0].numpy()
-    np.testing.assert_allclose(np.transpose(found["line"]["mean"]), mean, rtol=1e-3, atol=1e-4)
     if model == "etgp-linear":
-        a, b = np.moveaxis(trained.model.network(points).numpy(), -1, 0)
-        np.testing.assert_allclose(np.transpose(found["line"]["a"]), a, rtol=1e-3, atol=1e-4)
-        np.testing.assert_allclose(np.transpose(found["line"]["b"]), b, rtol=1e-3, atol=1e-4)
+        names, expected = "ab", np.moveaxis(trained.model.network(points).numpy(), -1, 0)
+    else:
+        mean, variance = (part.numpy() for part in trained.model.predict_f(points))
+        names, expected = ("mean", "deviation"), (mean, np.sqrt(variance))
+    for name, values in zip(names, expected, strict=True):
+        np.testing.assert_allclose(found["line"][name], values.T, rtol=1e-3, atol=1e-4)
+
+
+def test_an_interrupted_training_is_not_a_result(tmp_path, monkeypatch):
+    from etgp_viz.optimisation import Optimiser
+
+    steps = []
+
+    def step(self, rows=None):
+        steps.append(rows)
+        if len(steps) == 3:
+            raise KeyboardInterrupt
+        return 0.0
+
+    monkeypatch.setattr(Optimiser, "step", step)
+    output = tmp_path / "results.csv"
+    with pytest.raises(KeyboardInterrupt):
+        carry_out([Run("iris", "etgp-linear", **TINY)], output, workers=0, progress=False)
+    assert len(steps) == 3
+    assert len(load(output)) == 0
 
 
 def test_principal_directions_are_eigenvectors_of_the_covariance():
@@ -158,8 +178,8 @@ def test_a_grid_survives_a_worker_that_dies_and_a_run_that_fails(tmp_path):
         if run.seed == 2:
             raise ValueError("no such data")
         row = dict.fromkeys(COLUMNS) | run.settings()
-        row |= {"id": run.id, "rows": 1, "status": "ok", "versions": os.environ["OMP_NUM_THREADS"]}
-        return Outcome([row])
+        row |= {"id": run.id, "rows": 1, "status": "ok"}
+        return Outcome([row | {"versions": os.environ["TF_NUM_INTRAOP_THREADS"]}])
 
     output = tmp_path / "results.csv"
     before = set(psutil.Process().children(recursive=True))

@@ -151,7 +151,7 @@ def test_without_a_network_the_message_says_what_to_put_where(source, folders, m
         get(source(urls=("http://127.0.0.1:9/t",)))
     text = str(caught.value)
     for part in (
-        f"table.data is neither at {folders / 'mine/toy/table.data'}",
+        f"table.data is not at {folders / 'mine/toy/table.data'}",
         f"nor at {folders / 'cache/toy/table.data'}",
         "Connection refused",
         "Get it from https://example.org/toy",

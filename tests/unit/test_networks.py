@@ -52,6 +52,35 @@ def test_forward_pass(
     np.testing.assert_allclose(network(X), expected, atol=1e-12)
 
 
+def test_single_precision_is_of_the_products_alone() -> None:
+    """θ to seven digits and its gradients to six, in float64, with the same masks; weights too."""
+    full, single = (
+        stirred(
+            FlowNetwork(D, C, flows.Linear(), hidden=(50, 40), dropout=0.4, precision=precision)
+        )
+        for precision in ("float64", "float32")
+    )
+    gradients = []
+    for network in (full, single):
+        with tf.GradientTape() as tape:
+            total = tf.reduce_sum(network(X, samples=3, seed=1) ** 2)
+        gradients.append(tape.gradient(total, network.trainable_variables))
+    for samples in (None, 3):
+        params = single(X, samples=samples, seed=1)
+        assert params.dtype == tf.float64
+        difference = np.abs(params - full(X, samples=samples, seed=1)).max()
+        assert 0.0 < difference < 1e-5  # of numbers around 10
+    for ours, theirs in zip(*gradients, strict=True):
+        assert theirs.dtype == tf.float64
+        np.testing.assert_allclose(theirs, ours, rtol=1e-4, atol=1e-4 * np.abs(ours).max())
+
+
+def test_the_start_is_exact_in_single_precision() -> None:
+    start = [0.1, 0.2]
+    network = FlowNetwork(D, C, flows.Linear(), hidden=(5,), start=start, precision="float32")
+    np.testing.assert_array_equal(network(X), np.broadcast_to(start, (N, C, 2)))
+
+
 def test_output_layer_has_one_unit_for_each_parameter_of_each_class() -> None:
     assert FlowNetwork(D, 1000, flows.Linear()).output.bias.shape == (2000,)
 
@@ -162,6 +191,7 @@ def test_prior_penalty_is_the_log_prior_of_the_weights() -> None:
         ({"projection": (2.5,)}, "projection"),
         ({"seed": -1}, "seed"),
         ({"start": [1.0]}, "start: expected 2 finite raw parameters"),
+        ({"precision": "float16"}, "precision: expected one of 'float64', 'float32'"),
     ],
 )
 def test_bad_input_says_what_is_wrong(change: dict[str, object], message: str) -> None:
