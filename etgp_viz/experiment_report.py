@@ -31,6 +31,8 @@ def print_report(options: Namespace, command: str) -> int:
             steps=options.steps,
         )
         open_runs = results.Log(output, command).open_runs(runs)
+        if options.scheduler is None:  # the workers of a cluster have files of their own
+            _fetch_data(open_runs)
         print(_plan(runs, open_runs, options), flush=True)
         table = experiments.carry_out(
             runs, output, workers=options.workers, scheduler=options.scheduler, command=command
@@ -52,6 +54,25 @@ def print_report(options: Namespace, command: str) -> int:
         print(f"{len(rows)} runs {status}\n    {', '.join(named)}")
     print(f"Results: {output}")
     return 1 if len(failed) else 0
+
+
+def _fetch_data(runs: list) -> None:
+    """Get every data set once, before the first run: what cannot be had is said at once."""
+    names = dict.fromkeys(run.dataset for run in runs)
+    if not names:
+        return
+    from etgp_viz import datasets  # loads TensorFlow
+
+    missing = {}
+    for name in names:
+        try:
+            datasets.obtain(name)
+        except datasets.DataNotFoundError as error:
+            missing[name] = error
+    if missing:
+        rest = ",".join(name for name in names if name not in missing)
+        told = "\n".join(map(str, missing.values()))
+        raise OSError(told + (f"\nWithout them: --datasets {rest}" if rest else ""))
 
 
 def print_claims(options: Namespace) -> int:

@@ -37,6 +37,7 @@ def save(classifier: Any, path: Path) -> None:
             f"classes_: expected labels that are strings, numbers or booleans, got {labels.dtype}"
         )
     params = classifier.get_params()
+    params["hidden"] = tuple(np.atleast_1d(np.asarray(params["hidden"], dtype=int)).tolist())
     if not isinstance(params["random_state"], (int, type(None))):
         params["random_state"] = None  # a generator's state says nothing about the trained model
     header = {

@@ -8,15 +8,17 @@ print(data.describe())
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from etgp_viz.datasets import images, tables, toys
-from etgp_viz.datasets.fetch import DataNotFoundError, cache_folder
+from etgp_viz.datasets.fetch import DataNotFoundError, cache_folder, find, places
 from etgp_viz.datasets.own import OwnFile, from_arrays, from_csv, from_dataframe
 from etgp_viz.datasets.prepare import Table, prepare
 from etgp_viz.datasets.record import Card, Dataset
+from etgp_viz.datasets.sources import FILES
 from etgp_viz.validation import check_choice
 
 __all__ = [
@@ -24,12 +26,14 @@ __all__ = [
     "DataNotFoundError",
     "Dataset",
     "OwnFile",
+    "at_hand",
     "cache_folder",
     "from_arrays",
     "from_csv",
     "from_dataframe",
     "load",
     "names",
+    "obtain",
     "published",
     "toys",
 ]
@@ -55,6 +59,20 @@ def names() -> tuple[str, ...]:
 def published() -> tuple[str, ...]:
     """The names of the published data sets."""
     return tuple(READERS)
+
+
+def at_hand(name: str) -> bool:
+    """Whether a data set is on this machine, so that `load` needs no network."""
+    return all(any(map(Path.exists, places(source))) for source in FILES.get(name, ()))
+
+
+def obtain(name: str) -> None:
+    """See to it that the files of a data set are here, by download if need be.
+
+    Data sets without files of their own have nothing to wait for.
+    """
+    for source in FILES.get(name, ()):
+        find(source)
 
 
 def load(

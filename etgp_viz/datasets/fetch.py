@@ -32,7 +32,7 @@ from typing import IO
 
 from tqdm.auto import tqdm
 
-__all__ = ["DataNotFoundError", "Source", "cache_folder", "find"]
+__all__ = ["DataNotFoundError", "Source", "cache_folder", "find", "places"]
 
 TIMEOUT = 30.0  # seconds without a byte
 DEADLINE = 1800.0  # seconds for a whole file
@@ -95,18 +95,20 @@ def cache_folder() -> Path:
     return Path(base).expanduser() / "etgp-viz"
 
 
+def places(source: Source) -> list[Path]:
+    """Where a file may be on this machine: in the folder of ``ETGP_VIZ_DATA``, in the cache."""
+    folders = (os.environ.get("ETGP_VIZ_DATA"), cache_folder())
+    return [Path(folder).expanduser() / source.file for folder in folders if folder]
+
+
 def find(source: Source, *, progress: bool = True) -> Path:
     """Return the path of a checked file, downloading it if need be."""
-    looked = []
-    if folder := os.environ.get("ETGP_VIZ_DATA"):
-        own = Path(folder).expanduser() / source.file
-        looked.append(str(own))
+    *folders, cached = places(source)
+    for own in folders:
         if own.exists():
             if problem := _problem(source, own):
                 raise ValueError(f"{own}: {problem}. Replace the file, or take it away")
             return own
-    cached = cache_folder() / source.file
-    looked.append(str(cached))
     if cached.exists():
         problem = _problem(source, cached)
         if not problem:
@@ -123,9 +125,9 @@ def find(source: Source, *, progress: bool = True) -> Path:
         _fetch(source, cached, progress)
     except OSError as error:
         raise DataNotFoundError(
-            f"{source.name} is not at {' or '.join(looked)}, and could not be downloaded "
-            f"({error}). Get it from {source.page} and put it at {cached}, or at {source.file} in "
-            "a folder that the environment variable ETGP_VIZ_DATA names"
+            f"{source.name} is not at {' or '.join(map(str, places(source)))}, and could not be "
+            f"downloaded ({error}). Get it from {source.page} and put it at {cached}, or at "
+            f"{source.file} in a folder that the environment variable ETGP_VIZ_DATA names"
         ) from error
     return cached
 
@@ -186,6 +188,7 @@ def _temporary(path: Path) -> Iterator[tuple[Path, IO[bytes]]]:
 def _put(source: Source, partial: Path, path: Path) -> None:
     if problem := _problem(source, partial):
         raise ValueError(problem)
+    partial.chmod(0o644)  # a temporary file is its owner's alone; a cache may be shared
     os.replace(partial, path)
 
 
@@ -202,7 +205,7 @@ def _download(url: str, file: IO[bytes], source: Source, progress: bool) -> None
         )
         received = 0
         with bar:
-            while chunk := answer.read(CHUNK):
+            while chunk := answer.read1(CHUNK):  # what there is, and no waiting for more
                 received += len(chunk)
                 if received > source.limit:
                     raise ValueError(f"expected at most {source.limit} bytes, got more")

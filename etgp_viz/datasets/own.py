@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import os
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -110,6 +113,8 @@ def from_dataframe(
     numeric = []
     for item in frame.columns.drop(column):
         for key, values, is_numeric in _inputs(frame[item], str(item)):
+            if key in columns:
+                raise ValueError(f"frame: expected different names of inputs, got {key!r} twice")
             columns[key] = values
             numeric.append(is_numeric and bool(standardise))
     if not columns:
@@ -134,6 +139,9 @@ def from_csv(
     *,
     header: bool = True,
     separator: str | None = None,
+    decimal: str = ".",
+    na_values: Sequence[str] = (),
+    encoding: str = "utf-8-sig",
     **options: Any,
 ) -> Dataset:
     """A `Dataset` from a CSV file.
@@ -145,46 +153,68 @@ def from_csv(
     header : whether the first line has the names of the columns
     separator : what stands between two fields; None for whichever of comma, semicolon and tab is
         most frequent in the first line
+    decimal : what stands before the fraction of a number
+    na_values : what stands for a missing value, such as ``["?"]``, besides nothing at all and
+        pandas' usual words
+    encoding : of the file, such as ``"cp1252"``
     **options : as for `from_dataframe`
     """
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"path: expected a CSV file, got {path}, which is not there")
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            first = file.readline().rstrip("\r\n")
-        separator = separator or max(",;\t", key=first.count)
-        names = [field.strip().strip('"') for field in first.split(separator)]
+        with open(path, encoding=encoding) as file:
+            first = next((line.strip("\r\n") for line in file if line.strip()), "")
+        separator = separator or max(",;\t", key=re.sub('"[^"]*"', "", first).count)
+        names = [
+            field.strip()
+            for field in next(csv.reader([first], delimiter=separator, skipinitialspace=True), [])
+        ]
         numbered = names == [str(number) for number in range(len(names))]
         if header and all(map(_is_number, names)) and not numbered:
             raise ValueError(
                 "the first line holds numbers, not names; if it is data, pass header=False"
             )
-        frame = _read(path, separator, header)
-    except (UnicodeDecodeError, ValueError) as error:  # pandas' parser errors are ValueErrors
+        form = {
+            "sep": separator,
+            "header": 0 if header else None,
+            "encoding": encoding,
+            "decimal": decimal,
+            "na_values": list(na_values),
+            "skipinitialspace": True,
+        }
+        frame = _read(path, form)
+    # pandas' parser errors are ValueErrors; an unknown encoding is a LookupError
+    except (UnicodeDecodeError, ValueError, LookupError) as error:
         raise ValueError(f"path: expected a CSV file, got {path.name}: {error}") from error
     if header:
         frame.columns = [str(name).strip() for name in frame.columns]
         _check_names(names, frame, options.get("drop", ()))
     column = _column(frame, target, "target")
     if frame[column].isna().any():  # a class may well be called "None" or "NA"
-        place = frame.columns.get_loc(column)
-        labels = _read(path, separator, header, dtype=str, keep_default_na=False).iloc[:, place]
-        frame[column] = labels.where(labels.str.strip() != "")
+        labels = _read(path, form | {"dtype": str, "keep_default_na": False})
+        frame[column] = _labels(labels.iloc[:, frame.columns.get_loc(column)])
     return from_dataframe(frame, target, **{"name": path.stem, **options})
 
 
-def _read(path: Path, separator: str, header: bool, **options: Any) -> Any:
+def _read(path: Path, form: dict[str, Any]) -> Any:
     import pandas as pd
 
-    return pd.read_csv(
-        path,
-        sep=separator,
-        header=0 if header else None,
-        encoding="utf-8-sig",
-        skipinitialspace=True,
-        **options,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            return pd.read_csv(path, index_col=False, **form)
+        except pd.errors.ParserWarning as error:
+            raise ValueError("its rows have more fields than its first line") from error
+
+
+def _labels(words: Any) -> Any:
+    """Labels as they were written, blank ones missing; numbers if all others are numbers."""
+    import pandas as pd
+
+    written = words.where(words.str.strip() != "")
+    numbers = pd.to_numeric(written, errors="coerce")
+    return numbers if numbers.notna().equals(written.notna()) else written
 
 
 def _check_names(names: Sequence[str], frame: Any, drop: Sequence[str | int]) -> None:
@@ -230,7 +260,7 @@ class OwnFile(NamedTuple):
 
     def stamped(self) -> str:
         """The name with the checksum of the file as it is now."""
-        return f"{self.path}:{self.target}#{self._sum()}"
+        return f"{os.path.normpath(self.path)}:{self.target}#{self._sum()}"
 
     def load(self, **options: Any) -> Dataset:
         """The data; an error if the name has a checksum and the file is another one."""
@@ -290,12 +320,16 @@ def _inputs(series: Any, name: str) -> list[tuple[str, np.ndarray, bool]]:
 
 def _classes(y: Any, num_rows: int) -> tuple[list[str], np.ndarray]:
     """Names ``[C]`` and labels 0..C−1 ``[N]`` of a target in any notation."""
+    import pandas as pd
+
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     expected = f"one label for each of {num_rows} rows"
     if y.shape != (num_rows,):
         raise ValueError(f"y: expected {expected}, got shape {list(y.shape)}")
+    if pd.isna(y).any():
+        raise ValueError(f"y: expected {expected}, got {int(pd.isna(y).sum())} missing")
     if y.dtype.kind == "f":
         if not np.isfinite(y).all() or (y != np.floor(y)).any():
             raise ValueError(f"y: expected {expected}, classes and not measurements, got fractions")

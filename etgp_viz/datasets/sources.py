@@ -86,3 +86,13 @@ CHARACTERFONT = Source(
     ),
     limit=1_000_000_000,
 )
+
+#: data set → the files that it is made of
+FILES = {
+    "vowel": (VOWEL,),
+    "absenteeism": (ABSENTEEISM,),
+    "avila": (AVILA_TRAIN, AVILA_TEST),
+    "leaves100": (LEAVES,),
+    "devangari": (DEVANGARI,),
+    "characterfont": (CHARACTERFONT,),
+}

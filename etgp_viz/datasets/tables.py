@@ -132,7 +132,7 @@ def absenteeism(target: str = "hours") -> Table:
                 "a split.",
                 "Rows of one employee are on both sides of a split, and age, weight and height "
                 "tell employees apart.",
-                "Three rows have month 0; 43 have reason 0, nearly all with 0 hours.",
+                "Three rows have month 0; 43 have reason 0, all with 0 hours.",
                 "Many classes are rare: three values of the hours (7, 48, 104) and three reasons "
                 "(2, 3, 17) occur once, and reason 20 not at all.",
                 "The paper does not name its target.",
@@ -273,4 +273,5 @@ def _read(source: Source, **options: Any) -> Any:
     path = find(source)
     with open(path, encoding="utf-8") as file:
         first = file.readline()
-    return pd.read_csv(path, sep=max(",;\t", key=first.count), **options)
+    separator = max(",;\t", key=first.count)
+    return pd.read_csv(path, sep=separator if separator in first else r"\s+", **options)

@@ -215,15 +215,16 @@ CLAIMS = (
         "training: an order of magnitude",
         "section 5.3",
         "An epoch of ETGP is over about ten times sooner than one of SVGP with separate kernels.",
-        f"turns of a few steps, on equal batches: at least {ORDER:.0f} times (from quartile to "
-        "quartile), against GPflow's own SVGP and against batched operations",
+        f"medians over turns of a few steps, on equal batches: at least {ORDER:.0f} times, against "
+        "GPflow's own SVGP and against batched operations (in brackets: with quartiles)",
         comparisons.order_of_magnitude,
     ),
     Claim(
         "training: shared is competitive",
         "section 5.3",
         "SVGP with a shared kernel trains about as fast as ETGP.",
-        f"turns of a few steps, on equal batches: at most {COMPETITIVE:.0f} times as long (batched)",
+        f"medians over turns of a few steps, on equal batches: at most {COMPETITIVE:.0f} times as "
+        "long (batched)",
         comparisons.shared_is_competitive,
     ),
     Claim(

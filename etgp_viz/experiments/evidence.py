@@ -86,7 +86,6 @@ class Evidence:
 
     def __init__(self, table: pd.DataFrame, paper: bool = False) -> None:
         self.table = table
-        self.selected_on_test = paper
         self.selected = select(table, paper=paper)
         self.summary = summarise(self.selected)
         self.races = speed_ups(table)

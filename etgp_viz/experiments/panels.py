@@ -16,7 +16,7 @@ import pandas as pd
 
 from etgp_viz.arguments import check_choice, check_count, check_nonnegative
 from etgp_viz.experiments.selection import select
-from etgp_viz.experiments.settings import FLOWS, KERNELS
+from etgp_viz.experiments.settings import FLOWS, KERNELS, shown_name
 from etgp_viz.experiments.summary import summarise
 
 __all__ = ["METRICS", "RIVALS", "WAYS", "Metric", "Panel", "Series", "panel", "text_table"]
@@ -167,11 +167,14 @@ def panel(
     place = {key: k for k, key in enumerate(keys)}
     at = [place[key] for key in zip(rows["model"], rows["num_inducing"], strict=True)]
     rows = rows.assign(row=at).sort_values("row", kind="stable")
-    words = METRICS[metric].words
+    title = f"{shown_name(dataset)}: {METRICS[metric].words}"
+    title += f", M = {num_inducing}" if num_inducing else ""
+    if metric == "race" and len(rows):
+        title += f", ETGP's hidden layers {rows['hidden'].iloc[0] or 'none'}"
     return Panel(
         dataset=dataset,
         metric=metric,
-        title=f"{dataset}: {words}" + (f", M = {num_inducing}" if num_inducing else ""),
+        title=title,
         labels=tuple(_label(model, M, not num_inducing) for model, M in keys),
         series=tuple(_series(way, rows, metric) for way in WAYS),
         num_inducing=num_inducing,
@@ -184,7 +187,8 @@ def _summary(table: pd.DataFrame, metric: str, paper: bool) -> pd.DataFrame:
     """A row for each cell with its ``way``; the race as it was measured."""
     if metric == "race":
         timed = table[(table["inference"] == "speed") & (table["status"] == "ok")]
-        # Only rivals of one race took turns: the first race of each M.
+        # Only rivals of one race took turns: of each M the race in which ETGP has a network.
+        timed = timed.sort_values("hidden", key=lambda hidden: hidden == "", kind="stable")
         timed = timed[timed["id"] == timed.groupby("num_inducing")["id"].transform("first")]
         loops = timed["implementation"].eq("gpflow").map({True: "-gpflow", False: ""})
         way = (timed["sharing"] + loops).where(timed["sharing"] != "", "pe")

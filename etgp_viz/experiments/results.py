@@ -159,7 +159,7 @@ def _parse(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
         if not first.startswith(b"# ") or names.decode().rstrip("\r") != _line(COLUMNS).rstrip(
             "\n"
         ):
-            fail("output", f"{expected} by this version", path.name)
+            fail("output", f"{expected} by this version (or a new file)", path.name)
     except ValueError as error:
         if str(error).startswith("output:"):
             raise

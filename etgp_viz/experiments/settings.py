@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, fields
+from pathlib import PurePath
 from typing import Any
 
 from etgp_viz.arguments import (
@@ -15,7 +16,17 @@ from etgp_viz.arguments import (
     fail,
 )
 
-__all__ = ["CELL", "CONFIGURATION", "FLOWS", "KERNELS", "MODELS", "SHARING", "SPEED", "Run"]
+__all__ = [
+    "CELL",
+    "CONFIGURATION",
+    "FLOWS",
+    "KERNELS",
+    "MODELS",
+    "SHARING",
+    "SPEED",
+    "Run",
+    "shown_name",
+]
 
 FLOWS = ("etgp-linear", "etgp-sal", "etgp-tanh")
 KERNELS = ("svgp-rbf", "svgp-rbfcorr", "svgp-arccos", "svgp-nnet")
@@ -100,6 +111,11 @@ class Run:
         """The fields as a table holds them: the widths in one word, such as ``200x200``."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return values | {"hidden": "x".join(map(str, self.hidden))}
+
+
+def shown_name(dataset: str) -> str:
+    """A data set as pictures name it: a file of one's own without its folder and checksum."""
+    return PurePath(dataset.partition("#")[0]).name
 
 
 #: the columns that name a cell of the comparison: what is averaged over seeds

@@ -32,7 +32,7 @@ RIVALS = (
 
 
 def measure(run: Run, data: Dataset) -> list[dict[str, Any]]:
-    """A row for each rival: seconds per step, their median and quartiles over ``run.steps`` rounds."""
+    """A row for each rival: median and quartiles of a step over ``run.steps`` rounds."""
     from etgp_viz.backend import tf
     from etgp_viz.optimisation import Optimiser
     from etgp_viz.training import Batches

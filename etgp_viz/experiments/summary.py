@@ -53,8 +53,8 @@ def speed_ups(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     one row per race (data set, M, widths of ETGP's network), flow and rival, with
-    ``seconds_per_epoch`` of ETGP, ``times``, and ``low`` and ``high`` between which ``times`` lies as
-    the steps of both go from quartile to quartile
+    ``seconds_per_epoch`` of ETGP, ``times``, and ``low`` and ``high``, between which ``times`` lies
+    as the steps of both go from quartile to quartile
     """
     timed = table[(table["status"] == "ok") & (table["inference"] == "speed")]
     rows = []

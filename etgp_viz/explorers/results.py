@@ -9,6 +9,7 @@ import pandas as pd
 
 from etgp_viz.experiments import MODELS, Collection
 from etgp_viz.experiments.panels import METRICS, RIVALS, WAYS, Panel
+from etgp_viz.experiments.settings import shown_name
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, shown
 from etgp_viz.figures import (
@@ -35,7 +36,7 @@ SCORES = {
 
 def _state_of(found: Collection) -> type:
     """The state of an explorer of these experiments: its choices are what there is."""
-    datasets = {name: name for name in found.datasets}
+    datasets = {name: shown_name(name) for name in found.datasets}
     counts = {M: f"{M}" for M in found.counts}
     kernels = {name: f"{name} kernels" for name in RIVALS}
     ways = {"pe": "point estimate", "ba": "Bayesian average"}
@@ -173,7 +174,7 @@ class ResultsExplorer(Explorer):
         yield from self.found.closely(row["id"], row["inference"]).items()
 
     def title(self, state: Any) -> str:
-        return f"{METRICS[state.metric].words.capitalize()} on {state.dataset}"
+        return f"{METRICS[state.metric].words.capitalize()} on {shown_name(state.dataset)}"
 
     def words(self, state: Any) -> str:
         row = self._run(state)
@@ -252,14 +253,14 @@ def _module(picture: Any) -> str:
 
 def _told(panel: Panel) -> str:
     """The best mark and who else is near it, in a sentence."""
-    best = panel.best()
+    best, dataset = panel.best(), shown_name(panel.dataset)
     if best is None:
-        return f"Nothing of this kind was measured on {panel.dataset}: choose another M or score."
+        return f"Nothing of this kind was measured on {dataset}: choose another M or score."
     label, way, value = best
     seeds = sorted({int(n) for series in panel.series for n in series.seeds})
     over = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     digits = METRICS[panel.metric].digits
-    told = f"Best on {panel.dataset}: {label} ({WAYS[way]}) with {value:.{digits}f}."
+    told = f"Best on {dataset}: {label} ({WAYS[way]}) with {value:.{digits}f}."
     if panel.metric == "race":
         return f"{told} All took their steps in turns, on equal batches."
     return (

@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from etgp_viz.experiments.panels import METRICS, WAYS, Panel
+from etgp_viz.experiments.settings import shown_name
 from etgp_viz.figures.scores import LOOKS, heights
 
 __all__ = ["draw", "draw_panel", "png"]
@@ -72,7 +73,7 @@ def draw_panel(axes: Any, record: Panel) -> None:
         axes.xaxis.set_major_locator(MaxNLocator(5))
     arrow = "→" if metric.larger_is_better else "←"
     axes.set_xlabel(f"{metric.words}, better {arrow}", fontsize=9)
-    axes.set_title(record.title.partition(":")[0], fontsize=10)
+    axes.set_title(shown_name(record.dataset), fontsize=10)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
 

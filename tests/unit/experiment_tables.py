@@ -29,7 +29,7 @@ def cell(dataset, model, way="pe", accuracy=0.5, log_likelihood=-1.0, M=100, **m
     return rows
 
 
-def race(dataset, linear=1.0, M=100, **rivals):
+def race(dataset, linear=1.0, M=100, hidden="", **rivals):
     """A race of steps: ``separate_gpflow=20.0`` are the seconds of an epoch of that rival."""
     times = {("etgp-linear", "", "etgp"): linear} | {
         ("svgp-rbf", *name.split("_")): seconds for name, seconds in rivals.items()
@@ -39,8 +39,10 @@ def race(dataset, linear=1.0, M=100, **rivals):
         row = {name: "" if name in WORDS else float("nan") for name in COLUMNS}
         row |= {"status": "ok", "inference": "speed", "dataset": dataset, "model": model}
         row |= {"sharing": sharing, "implementation": implementation, "num_inducing": M}
+        row["hidden"] = hidden
         row |= {"seconds_per_step_low": 0.8 * seconds, "seconds_per_step_high": seconds}
-        rows.append(row | {"id": f"race of {dataset} {M}", "seconds_per_epoch": seconds})
+        name = f"race of {dataset} {M} {hidden}"
+        rows.append(row | {"id": name, "seconds_per_epoch": seconds})
     return rows
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from etgp_viz import datasets
-from etgp_viz.datasets import Card, Dataset, sources, tables
+from etgp_viz.datasets import Card, Dataset, fetch, sources, tables
 from etgp_viz.datasets.prepare import Table, draw, draw_groups, prepare
 
 RNG = np.random.default_rng(0)
@@ -244,6 +244,25 @@ def test_vowel():
     assert (counts == 6).all()
 
 
+def test_what_is_at_hand_needs_no_network(tmp_path, monkeypatch):
+    monkeypatch.delenv("ETGP_VIZ_DATA", raising=False)
+    monkeypatch.setenv("ETGP_VIZ_CACHE", str(tmp_path))
+    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: pytest.fail("asked the network"))
+    assert datasets.at_hand("digits")
+    datasets.obtain("digits")
+    for source in sources.FILES["avila"]:
+        assert not datasets.at_hand("avila")
+        (tmp_path / source.file).parent.mkdir(exist_ok=True)
+        (tmp_path / source.file).touch()
+    assert datasets.at_hand("avila")
+
+
+def test_every_file_has_its_data_set():
+    known = {source for files in sources.FILES.values() for source in files}
+    assert known == {each for each in vars(sources).values() if isinstance(each, fetch.Source)}
+    assert set(sources.FILES) <= set(datasets.published())
+
+
 @real
 def test_avila():
     data = datasets.load("avila")
@@ -258,6 +277,17 @@ def test_avila():
     assert lowest == [307, 626]
     raw = np.genfromtxt(Path(FOLDER) / sources.AVILA_TRAIN.file, delimiter=",", usecols=range(10))
     assert raw[tables.AVILA_BROKEN].max(axis=1).round() == pytest.approx([386, 43])
+
+
+@real
+def test_a_copy_with_other_separators_is_the_same_table(tmp_path, monkeypatch):
+    expected = datasets.load("avila")
+    for source in (sources.AVILA_TRAIN, sources.AVILA_TEST):
+        copy = tmp_path / source.file
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_text((Path(FOLDER) / source.file).read_text("utf-8").replace(",", " "), "utf-8")
+    monkeypatch.setenv("ETGP_VIZ_DATA", str(tmp_path))
+    np.testing.assert_array_equal(datasets.load("avila").X, expected.X)
 
 
 @real

@@ -238,6 +238,14 @@ def test_a_file_brings_it_back(fitted, tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["model.npz"]
 
 
+def test_one_hidden_layer_may_be_a_number(tmp_path):
+    one = small(hidden=7, epochs=2).fit(X, NAMES)
+    one.save(tmp_path / "m.npz")
+    again = ETGPClassifier.load(tmp_path / "m.npz")
+    np.testing.assert_array_equal(again.predict_proba(X), one.predict_proba(X))
+    assert again.hidden == (7,)
+
+
 @pytest.mark.parametrize(
     "labels",
     [

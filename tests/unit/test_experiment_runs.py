@@ -225,6 +225,28 @@ def test_a_stopped_cluster_leaves_no_process(tmp_path):
     assert set(psutil.Process().children(recursive=True)) <= before | _trackers()
 
 
+def test_the_workers_of_a_running_cluster_are_used_and_left(tmp_path):
+    def process(run: Run) -> Outcome:
+        row = dict.fromkeys(COLUMNS) | run.settings()
+        return Outcome([row | {"id": run.id, "rows": 1, "status": "ok", "versions": os.getpid()}])
+
+    with cluster.local_workers(1) as scheduler:
+        tables = [
+            carry_out(
+                RUNS[:count],
+                tmp_path / "results.csv",
+                scheduler=scheduler,
+                progress=False,
+                execute=process,
+            )
+            for count in (2, 4)
+        ]
+    assert [len(table) for table in tables] == [2, 4]
+    workers = {int(process) for process in tables[1]["versions"]}
+    assert len(workers) == 1  # the same one in both grids
+    assert os.getpid() not in workers
+
+
 def test_a_cluster_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.5)
     with pytest.raises(ValueError, match=r"^scheduler: expected .* tcp://127.0.0.1:9"):

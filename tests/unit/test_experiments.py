@@ -395,12 +395,35 @@ def test_a_number_of_threads_is_told_to_every_library():
 # ------------------------------------------------------------------ what a person types
 
 
+@pytest.fixture
+def no_network(tmp_path, monkeypatch):
+    """A machine that has no data set but scikit-learn's."""
+
+    def unreachable(*_, **__):
+        raise OSError("no network")
+
+    monkeypatch.delenv("ETGP_VIZ_DATA", raising=False)
+    monkeypatch.setenv("ETGP_VIZ_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("urllib.request.urlopen", unreachable)
+
+
+@pytest.mark.usefixtures("no_network")
+def test_what_cannot_be_had_is_said_before_the_first_run(tmp_path, capsys):
+    output = tmp_path / "r.csv"
+    assert cli.main(["experiment", "--output", str(output)]) == 2
+    told = capsys.readouterr().out
+    assert "vowel-context.data is not at" in told
+    assert "Without them: --datasets digits" in told
+    assert len(load(output)) == 0
+
+
 def test_the_command_says_what_it_will_do_and_prints_the_table(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
         experiment_report.experiments,
         "carry_out",
         lambda runs, output, **_: carry(output, runs=runs),
     )
+    monkeypatch.setattr(datasets, "obtain", lambda name: None)
     arguments = ["--models", "etgp-linear", "--seeds", "0,1", "--output", str(tmp_path / "r.csv")]
     assert cli.main(["experiment", *arguments]) == 0
     told = capsys.readouterr().out
@@ -413,6 +436,7 @@ def test_the_command_tells_how_to_go_on_after_ctrl_c(tmp_path, monkeypatch, caps
     def stop(*_, **__):
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(datasets, "obtain", lambda name: None)
     monkeypatch.setattr(experiment_report.experiments, "carry_out", stop)
     assert cli.main(["experiment", "--output", str(tmp_path / "r.csv")]) == 130
     assert "the same command goes on" in capsys.readouterr().out

@@ -152,7 +152,7 @@ def test_without_a_network_the_message_says_what_to_put_where(source, folders, m
     text = str(caught.value)
     for part in (
         f"table.data is not at {folders / 'mine/toy/table.data'}",
-        f"nor at {folders / 'cache/toy/table.data'}",
+        f"or {folders / 'cache/toy/table.data'}",
         "Connection refused",
         "Get it from https://example.org/toy",
         "ETGP_VIZ_DATA",
@@ -221,7 +221,6 @@ def test_a_slow_answer_ends(server, source, monkeypatch):
             time.sleep(0.02)
 
     monkeypatch.setattr(fetch, "DEADLINE", 0.1)
-    monkeypatch.setattr(fetch, "CHUNK", 1)
     server.answers["/t"] = drip
     with pytest.raises(DataNotFoundError, match="not complete after 0 seconds"):
         get(source("/t"))

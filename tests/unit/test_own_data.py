@@ -55,6 +55,7 @@ def test_arrays_are_split_and_scaled():
         (X, X, "y: expected one label for each of 40 rows, got shape [40, 3]"),
         (X, X[:, 0], "y: expected one label for each of 40 rows, classes and not measurements"),
         (X, np.zeros(40), "y: expected at least two classes, got 1"),
+        (X, [*Y[:-2], None, np.nan], "y: expected one label for each of 40 rows, got 2 missing"),
         (X, np.arange(40), "y: expected classes that repeat, got 40 different labels"),
     ],
 )
@@ -109,6 +110,11 @@ def test_columns_of_a_frame():
             "frame: the column 'id' has 40 different words in 40 rows; leave it out with drop=['",
         ),
         (pd.concat([frame(), frame()], axis=1), {}, "frame: expected different names of columns"),
+        (
+            frame(c=np.tile(["x", "y"], 20)).assign(**{"c = x": 1.0}),
+            {"target": "kind"},
+            "frame: expected different names of inputs, got 'c = x' twice",
+        ),
     ],
 )
 def test_bad_frames(table, options, says):
@@ -159,6 +165,54 @@ def test_a_class_may_be_called_none(tmp_path):
         from_csv(path, "kind")
 
 
+def test_a_missing_label_does_not_make_words_of_numbers(tmp_path):
+    path = tmp_path / "mine.csv"
+    kinds = np.repeat(np.arange(20.0), 2)
+    frame(kind=[np.nan, *kinds[1:]]).to_csv(path, index=False)
+    names = from_csv(path, "kind", missing="drop", test=0.0).class_names
+    assert names == tuple(map(str, range(20)))
+    frame(kind=[np.nan, *X[1:, 2]]).to_csv(path, index=False)
+    with pytest.raises(ValueError, match="classes and not measurements"):
+        from_csv(path, "kind", missing="drop")
+
+
+def test_files_of_other_habits(tmp_path):
+    """A byte order mark, blank lines first, commas within quotes, decimal commas, other codes."""
+    path = tmp_path / "mine.csv"
+    rows = "".join(
+        f"{u:.3f};{v:.3f};{kind}\n".replace(".", ",") for (u, v, _), kind in zip(X, Y, strict=True)
+    )
+    path.write_bytes(f'\ufeff\n"breadth, cm";"größe, cm";kind\n{rows}'.encode())
+    data = from_csv(path, "kind", decimal=",", standardise=False)
+    assert data.feature_names == ("breadth, cm", "größe, cm")
+    np.testing.assert_allclose(data.X, X[:, :2], atol=6e-4)
+    path.write_bytes(path.read_text("utf-8-sig").encode("cp1252"))
+    with pytest.raises(ValueError, match=r"^path: expected a CSV file, got mine\.csv: "):
+        from_csv(path, "kind", decimal=",")
+    again = from_csv(path, "kind", decimal=",", encoding="cp1252", standardise=False)
+    np.testing.assert_array_equal(again.X, data.X)
+    assert again.feature_names == data.feature_names
+    with pytest.raises(ValueError, match=r"mine\.csv: unknown encoding"):
+        from_csv(path, encoding="none such")
+
+
+def test_rows_may_end_in_a_separator(tmp_path):
+    path = tmp_path / "mine.csv"
+    frame().to_csv(path, index=False)
+    expected = from_csv(path, "kind")
+    header, rows = path.read_text("utf-8").split("\n", 1)
+    path.write_text(header + "\n" + rows.replace("\n", ",\n"), encoding="utf-8")
+    np.testing.assert_array_equal(from_csv(path, "kind").X, expected.X)
+
+
+def test_what_stands_for_a_missing_value_can_be_said(tmp_path):
+    path = tmp_path / "mine.csv"
+    frame(w=["?", *range(39)]).to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"the column 'w' holds numbers, but also '\?'"):
+        from_csv(path, "kind", missing="drop")
+    assert len(from_csv(path, "kind", missing="drop", na_values=["?"]).X) == 39
+
+
 def test_row_numbers_are_not_an_input(tmp_path):
     path = tmp_path / "mine.csv"
     frame().to_csv(path)  # with the index
@@ -191,7 +245,7 @@ def test_a_csv_file_without_a_header(tmp_path):
 def test_bad_csv_files(tmp_path):
     with pytest.raises(ValueError, match=r"path: expected a CSV file, got .*which is not there"):
         from_csv(tmp_path / "none.csv")
-    for content in (b"", b"\xff\xfe\x00", b"a,b\n1,2\n1,2,3\n"):
+    for content in (b"", b"\xff\xfe\x00", b"a,b\n1,2\n1,2,3\n", b"a,b\n1,2,9\n3,4,9\n"):
         path = tmp_path / "bad.csv"
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"path: expected a CSV file, got bad\.csv: "):

@@ -145,6 +145,25 @@ def test_the_race_has_its_own_marks(small):
     }  # fmt: skip
 
 
+def test_of_two_races_the_one_with_a_network_is_shown():
+    """Whichever was over first, and nobody is shown faster than they were in that race."""
+    without, within = race("wine", 0.1, shared_batched=1.0), race("wine", 0.3, hidden="5x5")
+    for order in ((without, within), (within, without)):
+        panel = experiments.panel(table(*order), "wine", "race")
+        assert {key: value[0] for key, value in marks(panel).items()} == {("LINEAR", "pe"): 0.3}
+        assert panel.title.endswith("M = 100, ETGP's hidden layers 5x5")
+    alone = experiments.panel(table(without), "wine", "race")
+    assert alone.title.endswith("ETGP's hidden layers none")
+
+
+def test_a_file_of_ones_own_is_shown_without_folder_and_checksum():
+    made = table(cell("data/mine.csv:species#0123abcd", "etgp-linear", accuracy=0.5))
+    panel = experiments.panel(made, "data/mine.csv:species#0123abcd")
+    assert panel.title == "mine.csv:species: test accuracy, M = 100"
+    (axes,) = print_scores.draw([panel]).axes
+    assert axes.get_title() == "mine.csv:species"
+
+
 def test_the_best_is_the_largest_or_the_smallest(small):
     assert experiments.panel(small, "wine").best() == ("NNET", "separate", 0.95)
     assert experiments.panel(small, "wine", "ece").best()[2] == 0.0
