@@ -35,7 +35,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
     flow : ``"linear"``, ``"sal"`` or ``"tanh"``
     num_inducing : number M of inducing points; fewer if there are fewer distinct rows
     hidden : widths of the network's hidden layers; ten thousand rows can feed more and wider ones
-        with less dropout, such as ``(200, 200)`` and 0.1
+        with less dropout, such as ``(100, 100)`` and 0.05
     dropout : probability with which a hidden unit is dropped in training (and in Bayesian
         predictions)
     weight_decay : λ = 1/(2σ²) of the network's Gaussian prior
