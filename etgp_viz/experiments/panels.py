@@ -167,10 +167,10 @@ def panel(
     place = {key: k for k, key in enumerate(keys)}
     at = [place[key] for key in zip(rows["model"], rows["num_inducing"], strict=True)]
     rows = rows.assign(row=at).sort_values("row", kind="stable")
-    title = f"{shown_name(dataset)}: {METRICS[metric].words}"
-    title += f", M = {num_inducing}" if num_inducing else ""
+    words = METRICS[metric].words
     if metric == "race" and len(rows):
-        title += f", ETGP's hidden layers {rows['hidden'].iloc[0] or 'none'}"
+        words = f"time per epoch, in turns, hidden layers {rows['hidden'].iloc[0] or 'none'}"
+    title = f"{shown_name(dataset)}: {words}" + (f", M = {num_inducing}" if num_inducing else "")
     return Panel(
         dataset=dataset,
         metric=metric,
