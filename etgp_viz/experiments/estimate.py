@@ -12,7 +12,7 @@ __all__ = ["seconds", "total_seconds"]
 #: classes C, inputs D, training rows N (with validation rows set aside), rows to predict
 SIZES = {
     "vowel": (11, 10, 462, 528),
-    "absenteeism": (19, 80, 500, 240),
+    "absenteeism": (19, 68, 500, 240),
     "avila": (12, 10, 9907, 10_958),
     "devangari": (46, 1024, 70_380, 21_620),
     "characterfont": (153, 400, 500_000, 300_000),
@@ -25,7 +25,7 @@ UNKNOWN = (20, 50, 5000, 2000)
 START = {True: 12.0, False: 5.0}  # ETGP or SVGP: data, k-means, tracing, compiling
 RACE = 60.0  # tracing of seven models, and their rounds
 STEP = 2.5e-3  # what a step takes however small it is
-PRODUCT = 0.35e-9  # a multiply–add in the large products of a network
+PRODUCT = 0.15e-9  # a multiply–add in the large products of a network, in float32
 FACTOR = 0.55e-9  # one in the Cholesky factors and products of a process
 SOFTMAX = 3e-9  # a class of a row at one node or draw, and as much for each parameter of its flow
 PARAMS = {"etgp-linear": 2, "etgp-sal": 12, "etgp-tanh": 12}
