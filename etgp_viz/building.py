@@ -59,10 +59,9 @@ def build(
     inducing_points : where they start ``[M, D]``, instead of at the centres of k-means clusters
     seed : of k-means, of initial weights and of the model's own random numbers
     **options :
-        ETGP: ``hidden``, ``dropout``, ``weight_decay``, ``projection`` (the network's),
-        ``precision="float32"`` (of the network's layers, the default here) or ``"float64"``,
-        ``num_quadrature``, ``whiten`` and the arguments of the flow (``positive`` for linear,
-        ``length`` for SAL, ``elements`` and ``length`` for tanh).
+        ETGP: ``hidden``, ``dropout``, ``weight_decay``, ``projection``, ``precision`` (the
+        network's), ``num_quadrature``, ``whiten`` and the arguments of the flow (``positive`` for
+        linear, ``length`` for SAL, ``elements`` and ``length`` for tanh).
 
         SVGP: ``sharing="separate"`` (C kernels and C sets of inducing points, the default) or
         ``"shared"`` (one of each); ``batched=False`` (GPflow's own computation, the default) or
@@ -98,9 +97,8 @@ def build(
 
     def network() -> FlowNetwork:
         flow = flow_class(**pick(flow_options))
-        start = flow.near_identity_params()
-        settings = {"start": start, "seed": seed, "precision": "float32", **pick(NETWORK_OPTIONS)}
-        return FlowNetwork(X.shape[1], C, flow, **settings)
+        options = {"start": flow.near_identity_params(), "seed": seed, **pick(NETWORK_OPTIONS)}
+        return FlowNetwork(X.shape[1], C, flow, **options)
 
     def points() -> np.ndarray:
         return kmeans(X, num_inducing, seed=seed) if inducing_points is None else inducing_points

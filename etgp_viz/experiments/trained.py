@@ -123,6 +123,7 @@ def make(run: Run, data: Dataset, batched: bool = True) -> Any:
     }
     if run.is_etgp:
         options = {name: getattr(run, name) for name in ("hidden", "dropout", "weight_decay")}
+        options["precision"] = "float32"  # of the network alone
     return build(
         run.model,
         data.train[0],
