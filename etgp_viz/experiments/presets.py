@@ -12,8 +12,8 @@ were judged by validation rows: on avila those of other draws than the preset's,
 six draws of a speaker, the preset's three among them. Before that, first runs of the grid had shown
 test scores too. On avila an SVGP with separate kernels gets about the time that ETGP LINEAR gets.
 There is one configuration of each model there, with nothing to choose between, so that few rows are
-set aside. On leaves100 the SVGPs with mixed processes, which came close to ETGP, have all seeds; the
-others, which lay below, have one.
+set aside. On leaves100 the SVGPs with mixed processes, which came close to ETGP, have all seeds;
+the others, which lay below, have one.
 """
 
 from __future__ import annotations
