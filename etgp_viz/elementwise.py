@@ -47,7 +47,7 @@ def sinh(u: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
 
 
 def asinh_of_sinh(s: tf.Tensor) -> tf.Tensor:
-    """The inverse of `_sinh`."""
+    """The inverse of `sinh`."""
     edge = np.sinh(TANGENT_FROM)
     near = tf.clip_by_value(s, -edge, edge)
     return tf.asinh(near) + (s - near) / np.cosh(TANGENT_FROM)
