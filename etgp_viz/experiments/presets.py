@@ -154,7 +154,6 @@ LAPTOP = Preset(
             (Network((400,), 0.75, 0.01), Network((200,), 0.5, 0.01)),
             Budget(800, 400),
             Budget(800, 200, (0.02,)),
-            fewer=(20,),
             num_monte_carlo=20,
             speed=20,
         ),
