@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import logging
 import math
 import time
+from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
@@ -34,6 +36,23 @@ MIB = 2**20
 
 def execute(run: Run) -> Outcome:
     """Carry out one run."""
+    with _without_warnings():
+        return _execute(run)
+
+
+@contextlib.contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Hold back TensorFlow's: that each of many models is traced anew is meant to be."""
+    logger = logging.getLogger("tensorflow")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _execute(run: Run) -> Outcome:
     data = datasets.load(run.dataset, validation=run.validation, seed=run.seed)
     if run.model == SPEED:
         return Outcome(_complete(run, data, speed.measure(run, data)))
