@@ -156,6 +156,7 @@ def _members(
 
     try:
         yield from contents()
+    # A compression that zipfile does not know is a NotImplementedError, a password a RuntimeError.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise ValueError(
             f"{path}: expected a complete zip archive, got: {error}. Take it away "

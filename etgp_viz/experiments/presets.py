@@ -24,7 +24,7 @@ from itertools import product
 import numpy as np
 
 from etgp_viz.arguments import check_choice, fail
-from etgp_viz.experiments.settings import KERNELS, MODELS, SPEED, Run
+from etgp_viz.experiments.settings import MODELS, SPEED, Run
 
 __all__ = ["PRESETS", "grid"]
 
@@ -60,7 +60,7 @@ class Recipe:
     etgp, svgp : what a training takes
     sal : SAL's, where it needs smaller steps than the other flows; None for the same
     fewer : numbers of inducing points, besides the preset's, for the models in `FEWER`
-    one_seed : SVGPs that are trained with the first seed alone, to keep within the time
+    one_seed : whether the SVGPs are trained with the first seed alone, to keep within the time
     num_monte_carlo : draws per row in an SVGP's ELBO
     validation : share of the training rows that is set aside
     final_rate : share of the learning rate that is left at the end
@@ -73,7 +73,7 @@ class Recipe:
     svgp: Budget
     sal: Budget | None = None
     fewer: tuple[int, ...] = ()
-    one_seed: tuple[str, ...] = ()
+    one_seed: bool = False
     num_monte_carlo: int = 100
     validation: float = 0.1
     final_rate: float = 0.01
@@ -137,7 +137,7 @@ LAPTOP = Preset(
             Budget(12000, 1000),
             Budget(4000, 200, (0.02,)),
             sal=Budget(6000, 500, (0.002,)),
-            one_seed=KERNELS,
+            one_seed=True,
             num_monte_carlo=20,
             validation=0.05,
             speed=20,
@@ -271,8 +271,8 @@ def _has_seed(preset: Preset, run: Run) -> bool:
     """Whether a run is for one of the seeds that its model has; the race is run once."""
     if run.model == SPEED:
         return run.seed == preset.seeds[0]
-    count = 1 if run.model in preset.recipe(run.dataset).one_seed else None
-    return run.seed in preset.seeds[:count]
+    one = run.sharing and preset.recipe(run.dataset).one_seed
+    return run.seed in (preset.seeds[:1] if one else preset.seeds)
 
 
 def _runs(recipe: Recipe, run: Run) -> Iterator[Run]:

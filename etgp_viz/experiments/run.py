@@ -34,12 +34,6 @@ TIMED_ROWS = 1000
 MIB = 2**20
 
 
-def execute(run: Run) -> Outcome:
-    """Carry out one run."""
-    with _without_warnings():
-        return _execute(run)
-
-
 @contextlib.contextmanager
 def _without_warnings() -> Iterator[None]:
     """Hold back TensorFlow's: that each of many models is traced anew is meant to be."""
@@ -52,7 +46,9 @@ def _without_warnings() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _execute(run: Run) -> Outcome:
+@_without_warnings()
+def execute(run: Run) -> Outcome:
+    """Carry out one run."""
     data = datasets.load(run.dataset, validation=run.validation, seed=run.seed)
     if run.model == SPEED:
         return Outcome(_complete(run, data, speed.measure(run, data)))
