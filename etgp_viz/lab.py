@@ -69,6 +69,7 @@ def start(folder: Path, arguments: Sequence[str]) -> int:
         [
             f"--ServerApp.root_dir={folder.resolve()}",
             f"--LabApp.default_url=/lab/tree/{FIRST}",
+            "--LabApp.news_url=None",  # nothing is fetched, and no question lies over a lesson
             *as_root,
             *arguments,
         ]

@@ -82,3 +82,16 @@ def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path, capsys):
     (tmp_path / "file").touch()
     assert start(tmp_path / "file", []) == 1
     assert "could not be copied" in capsys.readouterr().err
+
+
+def test_jupyterlab_starts_on_the_first_lesson_without_asking_about_news(monkeypatch, tmp_path):
+    from jupyterlab.labapp import LabApp
+
+    given = []
+    monkeypatch.setattr(LabApp, "launch_instance", given.extend)
+    assert start(tmp_path, ["--no-browser"]) == 0
+    app = LabApp()
+    app.parse_command_line([option for option in given if option.startswith("--LabApp")])
+    assert app.news_url is None
+    assert app.default_url == f"/lab/tree/{FIRST}"
+    assert given[-1] == "--no-browser"

@@ -16,7 +16,7 @@ ROOMS = (
     ({"arguments", "backend", "validation"}, PLOTS | WIDGETS),
     ({"datasets"}, PLOTS | WIDGETS),
     ({"elementwise", "blocks"}, PLOTS | WIDGETS),
-    ({"flows", "quadrature", "monte_carlo"}, PLOTS | WIDGETS),
+    ({"flow_base", "flows", "quadrature", "monte_carlo"}, PLOTS | WIDGETS),
     ({"kernels", "batched"}, PLOTS | WIDGETS),
     ({"networks"}, PLOTS | WIDGETS),
     ({"model"}, PLOTS | WIDGETS),
