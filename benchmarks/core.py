@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from etgp_viz.backend import gpflow
-from etgp_viz.building import build
-from etgp_viz.timing.rivals import gradient_step
+from etgp_viz.rivals.build_model import build
+from etgp_viz.timing.contestant_models import gradient_step
 
 N, D, M, C = 1000, 10, 100, 153
 RNG = np.random.default_rng(0)

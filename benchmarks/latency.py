@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import sync_playwright
 
-from etgp_viz.doctor import find_browser
+from etgp_viz.cli.doctor import find_browser
 from tests.browser.lab import CHROMIUM_OPTIONS, Lab, Notebook, serve
 
 PRESSES, WARM_UP = 40, 5

@@ -7,53 +7,43 @@ TensorFlow is loaded by the first model and not by the import statement.
 from importlib import import_module
 from typing import Any
 
+from etgp_viz import moved
+
 __version__ = "0.1.0"
 
-_MODULES = (
-    "agreement",
-    "backend",
-    "baselines",
-    "building",
-    "course",
-    "covariance",
-    "datasets",
-    "doctor",
-    "estimator",
-    "experiments",
-    "explorers",
-    "figures",
-    "flows",
-    "kernels",
-    "live_training",
-    "model",
-    "networks",
-    "posterior",
-    "prior",
-    "shared_latent",
-    "style",
-    "timing",
-    "training",
-    "warping",
-)
-# Where a name lives that people use straight from the package.
+# Public name → its home: a module, or a name in a module.
 _HOMES = {
-    "ETGP": "model",
-    "ETGPClassifier": "estimator",
-    "FitResult": "history",
-    "FlowNetwork": "networks",
-    "build": "building",
-    "fit": "training",
+    "ETGP": "core.model:ETGP",
+    "ETGPClassifier": "classifier.estimator:ETGPClassifier",
+    "FitResult": "core.training:FitResult",
+    "FlowNetwork": "core.network:FlowNetwork",
+    "build": "rivals.build_model:build",
+    "fit": "core.training:fit",
+    "backend": "backend",
+    "course": "course",
+    "covariance": "records.covariance",
+    "datasets": "datasets",
+    "experiments": "experiments",
+    "explorers": "explorers",
+    "figures": "figures",
+    "flows": "core.flows",
+    "kernels": "rivals.kernels",
+    "prior": "records.prior",
+    "records": "records",
+    "shared_latent": "records.shared_latent",
+    "timing": "timing",
 }
 
-__all__ = [*_HOMES, *_MODULES]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOMES.get(name) or moved.PUBLIC_IN_0_1.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = home.partition(":")
+    found = import_module(f"{__name__}.{module}")
+    return getattr(found, attribute) if attribute else found
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from etgp_viz.arguments import describe
+from etgp_viz.checks import describe
 
 __all__ = [
     "Answer",

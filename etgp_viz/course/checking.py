@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from etgp_viz.arguments import describe, fail
+from etgp_viz.checks import describe, fail
 from etgp_viz.course.exercise import NOT_YET, RIGHT, WRONG, Exercise, Lesson
 from etgp_viz.course.progress import Table, load, update
 
@@ -13,7 +13,7 @@ __all__ = ["LESSONS", "Reply", "check", "hint", "lesson", "progress", "solution"
 
 #: number of a lesson → the module with its exercises, loaded when it is first asked for
 LESSONS = {
-    number: f"etgp_viz.course.lesson_{number}"
+    number: f"etgp_viz.course.lessons.lesson_{number}"
     for number in ("01", "02", "03", "04", "05", "06", "07", "08")
 }
 

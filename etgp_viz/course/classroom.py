@@ -8,7 +8,7 @@ import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from etgp_viz.arguments import fail
+from etgp_viz.checks import fail
 from etgp_viz.course.checking import LESSONS, lesson
 from etgp_viz.course.progress import FILE, Record, load, read
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from etgp_viz.arguments import check_choice, fail
+from etgp_viz.checks import check_choice, fail
 from etgp_viz.course.answers import Answer, Nonsense, NotYet
 
 __all__ = ["KINDS", "NOT_YET", "RIGHT", "WRONG", "Exercise", "Lesson", "Mistake", "Verdict"]

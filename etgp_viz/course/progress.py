@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from etgp_viz.arguments import check_count
+from etgp_viz.checks import check_count
 from etgp_viz.course.exercise import RIGHT, WRONG
 
 __all__ = ["FILE", "Journal", "Record", "Table", "load", "read", "update"]

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from etgp_viz.checks import check_choice
 from etgp_viz.datasets import images, tables, toys
 from etgp_viz.datasets.fetch import DataNotFoundError, cache_folder, find, places
 from etgp_viz.datasets.own import OwnFile, from_arrays, from_csv, from_dataframe
 from etgp_viz.datasets.prepare import Table, prepare
 from etgp_viz.datasets.record import Card, Dataset
 from etgp_viz.datasets.sources import FILES
-from etgp_viz.validation import check_choice
 
 __all__ = [
     "Card",

@@ -17,12 +17,12 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from tqdm.auto import tqdm
 
+from etgp_viz.checks import check_count
 from etgp_viz.datasets.fetch import find
 from etgp_viz.datasets.prepare import Table
 from etgp_viz.datasets.record import Card
 from etgp_viz.datasets.sources import CHARACTERFONT, DEVANGARI
 from etgp_viz.datasets.tables import CC_BY
-from etgp_viz.validation import check_count
 
 __all__ = ["characterfont", "devangari"]
 

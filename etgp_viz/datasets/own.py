@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from etgp_viz.checks import check_choice, check_inputs
 from etgp_viz.datasets.prepare import Table, prepare
 from etgp_viz.datasets.record import Card, Dataset
-from etgp_viz.validation import check_choice, check_inputs
 
 __all__ = ["OwnFile", "from_arrays", "from_csv", "from_dataframe"]
 

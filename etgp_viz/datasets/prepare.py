@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from etgp_viz.checks import check_count, check_fraction
 from etgp_viz.datasets.record import Card, Dataset
-from etgp_viz.validation import check_count, check_fraction
 
 __all__ = ["Table", "draw", "draw_groups", "prepare"]
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from etgp_viz.validation import check_choice, check_count, check_inputs, check_labels
+from etgp_viz.checks import check_choice, check_count, check_inputs, check_labels
 
 __all__ = ["Card", "Dataset"]
 

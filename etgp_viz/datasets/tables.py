@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from etgp_viz.checks import check_choice
 from etgp_viz.datasets.fetch import Source, find
 from etgp_viz.datasets.prepare import Table
 from etgp_viz.datasets.record import Card
 from etgp_viz.datasets.sources import ABSENTEEISM, AVILA_TEST, AVILA_TRAIN, LEAVES, UCI, VOWEL
-from etgp_viz.validation import check_choice
 
 __all__ = ["absenteeism", "avila", "digits", "iris", "leaves100", "vowel", "wine"]
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from etgp_viz.checks import check_choice, check_count, check_nonnegative
 from etgp_viz.datasets.record import Card, Dataset
-from etgp_viz.validation import check_choice, check_count, check_nonnegative
 
 __all__ = ["TOYS", "blobs", "moons", "region", "spirals", "waves"]
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
-from etgp_viz.arguments import check_count, fail
+from etgp_viz.checks import check_count, fail
 from etgp_viz.experiments.columns import Outcome
 from etgp_viz.experiments.settings import Run
 

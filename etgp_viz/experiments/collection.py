@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from etgp_viz.arguments import fail
-from etgp_viz.experiments import close_up
-from etgp_viz.experiments.panels import Panel, panel
+from etgp_viz.checks import fail
 from etgp_viz.experiments.results import load, load_detail
 from etgp_viz.experiments.settings import MODELS
 from etgp_viz.experiments.shipped import closest_look, reference, reference_detail
+from etgp_viz.records import close_up
+from etgp_viz.records.results import Panel, panel
 
 __all__ = ["Collection"]
 

@@ -23,7 +23,7 @@ from itertools import product
 
 import numpy as np
 
-from etgp_viz.arguments import check_choice, fail
+from etgp_viz.checks import check_choice, fail
 from etgp_viz.experiments.settings import MODELS, SPEED, Run
 
 __all__ = ["PRESETS", "grid"]

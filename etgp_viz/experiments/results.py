@@ -21,7 +21,7 @@ from typing import Any
 
 import pandas as pd
 
-from etgp_viz.arguments import fail
+from etgp_viz.checks import fail
 from etgp_viz.experiments.columns import COLUMNS, WORDS
 from etgp_viz.experiments.settings import Run
 from etgp_viz.timing import machine

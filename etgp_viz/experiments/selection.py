@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from etgp_viz.arguments import check_choice
+from etgp_viz.checks import check_choice
 from etgp_viz.experiments.settings import CELL, CONFIGURATION, FLOWS
 
 __all__ = ["SCORES", "select"]

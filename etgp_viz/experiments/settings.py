@@ -8,13 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import PurePath
 from typing import Any
 
-from etgp_viz.arguments import (
-    check_count,
-    check_fraction,
-    check_nonnegative,
-    check_positive,
-    fail,
-)
+from etgp_viz.checks import check_count, check_fraction, check_nonnegative, check_positive, fail
 
 __all__ = [
     "CELL",
@@ -49,7 +43,7 @@ class Run:
     Attributes
     ----------
     dataset : a name that `etgp_viz.datasets.load` knows
-    model : a name that `etgp_viz.building.build` knows, or ``"speed"``
+    model : a name that `etgp_viz.rivals.build_model.build` knows, or ``"speed"``
     sharing : ``"separate"`` or ``"shared"`` for an SVGP, else empty
     num_inducing : M
     seed : of splits, k-means, initial weights, mini-batches

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from etgp_viz.arguments import fail
+from etgp_viz.checks import fail
 from etgp_viz.experiments.presets import grid
 from etgp_viz.experiments.results import load, load_detail, whole_runs
 from etgp_viz.experiments.selection import select

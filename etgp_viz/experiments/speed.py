@@ -34,8 +34,8 @@ RIVALS = (
 def measure(run: Run, data: Dataset) -> list[dict[str, Any]]:
     """A row for each rival: median and quartiles of a step over ``run.steps`` rounds."""
     from etgp_viz.backend import tf
-    from etgp_viz.optimisation import Optimiser
-    from etgp_viz.training import Batches
+    from etgp_viz.core.optimiser import Optimiser
+    from etgp_viz.core.training import Batches
 
     tensors = tuple(tf.convert_to_tensor(part) for part in data.train)
     steps = []

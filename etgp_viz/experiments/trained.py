@@ -86,13 +86,11 @@ class Trained:
 
 def load_libraries() -> None:
     """Load what models need, so that its memory does not count as a model's."""
-    import etgp_viz.building
-    import etgp_viz.training  # noqa: F401
 
 
 def train(run: Run, data: Dataset) -> Trained:
     """Build the model of a run and fit it; the learning rate falls to ``final_rate`` of itself."""
-    from etgp_viz.training import fit
+    from etgp_viz.core.training import fit
 
     model = make(run, data)
     epochs = math.ceil(run.steps / steps_per_epoch(run, data))
@@ -114,7 +112,7 @@ def train(run: Run, data: Dataset) -> Trained:
 
 def make(run: Run, data: Dataset, batched: bool = True) -> Any:
     """The model of a run; an SVGP in batched operations (the same model, sooner) or GPflow's."""
-    from etgp_viz.building import build
+    from etgp_viz.rivals.build_model import build
 
     options: dict[str, Any] = {
         "sharing": run.sharing,

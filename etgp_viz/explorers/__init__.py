@@ -21,7 +21,7 @@ __all__ = list(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        import_module(f"{__name__}.live").library()
+        import_module(f"{__name__}.fast_plotly.live_figure").library()
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

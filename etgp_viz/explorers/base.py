@@ -18,9 +18,9 @@ import plotly.graph_objects as go
 
 from etgp_viz.backend import unchecked
 from etgp_viz.explorers import fields, links
-from etgp_viz.explorers.live import LiveFigure
+from etgp_viz.explorers.fast_plotly.live_figure import LiveFigure
 from etgp_viz.explorers.page import Page
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting
 
 PICTURES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 
@@ -193,7 +193,7 @@ class Explorer(ABC):
 
     def table(self) -> str:
         """Everything that is drawn, as CSV: figure, trace, x, y and, for heat maps, z."""
-        return frames.table(self.figures)
+        return plotting.table(self.figures)
 
     def tour(self, name: str = "") -> tuple[str, Iterator[tuple[int, str, bool]]]:
         """The words of one control, and a walk along it, for pages that have no kernel.
@@ -276,7 +276,7 @@ class Explorer(ABC):
     def _present(self, large: bool) -> None:
         self._page.present(large)
         for figure in self.figures.values():
-            frames.enlarge(figure, large)
+            plotting.enlarge(figure, large)
 
     def _bar(self) -> list[widgets.Widget]:
         stories = [("presets …", ""), *((name, name) for name in self.presets)]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from etgp_viz import agreement, flows, style
+from etgp_viz.core import flows
 from etgp_viz.explorers import covariance_stages as stages
 from etgp_viz.explorers import latent_fields
 from etgp_viz.explorers.base import Explorer, Picture, Preset
@@ -26,11 +26,13 @@ from etgp_viz.figures import (
     equal_inputs,
     latent_matrix,
     orders,
-    print_agreement,
     spectrum,
+    style,
     together,
     variances,
 )
+from etgp_viz.figures.print import covariance as print_covariance
+from etgp_viz.records import covariance_check
 
 FAMILIES = {
     "linear": "LINEAR: a·f + b",
@@ -241,7 +243,8 @@ class CovarianceExplorer(Explorer):
         return "\n".join(
             [
                 "import numpy as np",
-                "from etgp_viz import agreement, covariance, flows, prior, warping",
+                "from etgp_viz import covariance, flows, prior",
+                "from etgp_viz.records import covariance_check, flow as flow_records",
                 "from etgp_viz.figures import comparison, convergence, equal_inputs, latent_matrix",
                 "from etgp_viz.figures import orders, spectrum, together, variances",
                 "",
@@ -266,24 +269,24 @@ class CovarianceExplorer(Explorer):
                 f"c, d, at = {state.c - 1}, {state.d - 1}, {state.at!r}",
                 f"thin = {THIN}  # all classes at once: every second input",
                 (
-                    "shown = agreement.compare(x[::thin], series.every(thin), F[:, :, ::thin])"
+                    "shown = covariance_check.compare(x[::thin], series.every(thin), F[:, :, ::thin])"
                     if view
-                    else "shown = agreement.compare(x, series, F, (c, d))"
+                    else "shown = covariance_check.compare(x, series, F, (c, d))"
                 ),
                 "records = {",
-                '    "variance": agreement.variances(x, K, series, F, at),',
-                '    "correlation": agreement.equal_inputs(x, series, at),',
+                '    "variance": covariance_check.variances(x, K, series, F, at),',
+                '    "correlation": covariance_check.equal_inputs(x, series, at),',
                 '    "analytic": shown, "estimate": shown, "difference": shown,',
-                '    "together": agreement.together(x, series, F, c, d, at),',
+                '    "together": covariance_check.together(x, series, F, c, d, at),',
                 (
-                    '    "convergence": agreement.convergence('
+                    '    "convergence": covariance_check.convergence('
                     "series.every(thin), F[:, :, ::thin], shown),"
                     if view
-                    else '    "convergence": agreement.convergence(series, F, shown),'
+                    else '    "convergence": covariance_check.convergence(series, F, shown),'
                 ),
-                '    "spectrum": agreement.spectrum(series.every(thin)),',
-                '    "terms": agreement.terms(full, series.order),',
-                f'    "latent": warping.Matrix(x, K, {LATENT_NAME!r}),',
+                '    "spectrum": covariance_check.spectrum(series.every(thin)),',
+                '    "terms": covariance_check.terms(full, series.order),',
+                f'    "latent": flow_records.Matrix(x, K, {LATENT_NAME!r}),',
                 "}",
                 "pictures = {",
                 '    "latent": latent_matrix, "analytic": comparison.ANALYTIC,',
@@ -297,7 +300,7 @@ class CovarianceExplorer(Explorer):
         )
 
     def print_figure(self) -> Any:
-        return print_agreement.make(**self._records)
+        return print_covariance.make(**self._records)
 
     def clicked(self, figure: str, panel: str, x: float, y: float) -> None:
         if figure in ("variance", "correlation"):
@@ -322,7 +325,7 @@ def _shape(state: CovarianceState) -> Shape:
     return Shape(state.family, bend, state.amount, scale, shift)
 
 
-def _verdict(record: agreement.Comparison, left_out: float) -> str:
+def _verdict(record: covariance_check.Comparison, left_out: float) -> str:
     """Whether formula and Monte Carlo agree, and what chance alone would do, in words."""
     if record.agrees:
         end = "nothing here speaks against the formula."
@@ -332,13 +335,13 @@ def _verdict(record: agreement.Comparison, left_out: float) -> str:
         end = "a rare draw, or too few draws for their own standard errors; resample, or take more."
     return (
         f"Formula and Monte Carlo with {record.num_draws} draws agree within "
-        f"{agreement.WITHIN:.0f} standard errors at {record.share:.1%} of the entries. Chance "
-        f"alone gives {agreement.EXPECTED_SHARE:.1%} on average and, as neighbours move together, "
+        f"{covariance_check.WITHIN:.0f} standard errors at {record.share:.1%} of the entries. Chance "
+        f"alone gives {covariance_check.EXPECTED_SHARE:.1%} on average and, as neighbours move together, "
         f"seldom less than {record.least_by_chance:.1%}: {end}"
     )
 
 
-def _about_pair(record: agreement.Together) -> str:
+def _about_pair(record: covariance_check.Together) -> str:
     """What the correlation of two classes says, and what it does not."""
     if record.c == record.d or not np.isfinite(record.correlation):
         return "Pick two classes that vary to see how their correlation falls below 1."

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from etgp_viz import agreement, flows, prior
-from etgp_viz import covariance as formula
-from etgp_viz.warping import Matrix
+from etgp_viz.core import flows
+from etgp_viz.records import covariance as formula
+from etgp_viz.records import covariance_check, prior
+from etgp_viz.records.flow import Matrix
 
 X = np.linspace(-3.0, 3.0, 31)
 THIN = 2  # the joint covariance of all classes takes every second input
@@ -131,59 +132,63 @@ def _series(latent: Latent, mean: float, shape: Shape, num_terms: int) -> formul
 
 
 @lru_cache(maxsize=2)
-def variances(source: Source, shape: Shape, num_terms: int, at: float) -> agreement.Variances:
+def variances(
+    source: Source, shape: Shape, num_terms: int, at: float
+) -> covariance_check.Variances:
     """Variances of all classes."""
     series = _series(source.latent, source.mean, shape, num_terms)
     K = _kernel_matrix(source.latent)
-    return agreement.variances(X, K, series, _draws(source, shape), at)
+    return covariance_check.variances(X, K, series, _draws(source, shape), at)
 
 
 @lru_cache(maxsize=2)
 def equal_inputs(
     latent: Latent, mean: float, shape: Shape, num_terms: int, at: float
-) -> agreement.EqualInputs:
+) -> covariance_check.EqualInputs:
     """Correlations at equal inputs."""
-    return agreement.equal_inputs(X, _series(latent, mean, shape, num_terms), at)
+    return covariance_check.equal_inputs(X, _series(latent, mean, shape, num_terms), at)
 
 
 @lru_cache(maxsize=2)
 def comparison(
     source: Source, shape: Shape, num_terms: int, pair: tuple[int, int] | None
-) -> agreement.Comparison:
+) -> covariance_check.Comparison:
     """Covariances in both ways: of a pair, or of all classes at fewer inputs."""
     series, F = _series(source.latent, source.mean, shape, num_terms), _draws(source, shape)
     if pair is None:
-        return agreement.compare(X[::THIN], series.every(THIN), F[:, :, ::THIN])
-    return agreement.compare(X, series, F, pair)
+        return covariance_check.compare(X[::THIN], series.every(THIN), F[:, :, ::THIN])
+    return covariance_check.compare(X, series, F, pair)
 
 
 @lru_cache(maxsize=2)
 def convergence(
     source: Source, shape: Shape, num_terms: int, pair: tuple[int, int] | None
-) -> agreement.Convergence:
+) -> covariance_check.Convergence:
     """The error of that comparison as draws come in."""
     series, F = _series(source.latent, source.mean, shape, num_terms), _draws(source, shape)
     if pair is None:
         series, F = series.every(THIN), F[:, :, ::THIN]
-    return agreement.convergence(series, F, comparison(source, shape, num_terms, pair))
+    return covariance_check.convergence(series, F, comparison(source, shape, num_terms, pair))
 
 
 @lru_cache(maxsize=2)
 def together(
     source: Source, shape: Shape, num_terms: int, pair: tuple[int, int], at: float
-) -> agreement.Together:
+) -> covariance_check.Together:
     """Joint draws of a pair at one input."""
     series = _series(source.latent, source.mean, shape, num_terms)
-    return agreement.together(X, series, _draws(source, shape), *pair, at)
+    return covariance_check.together(X, series, _draws(source, shape), *pair, at)
 
 
 @lru_cache(maxsize=2)
-def spectrum(latent: Latent, mean: float, shape: Shape, num_terms: int) -> agreement.Spectrum:
+def spectrum(
+    latent: Latent, mean: float, shape: Shape, num_terms: int
+) -> covariance_check.Spectrum:
     """Eigenvalues of the joint covariance at fewer inputs."""
-    return agreement.spectrum(_series(latent, mean, shape, num_terms).every(THIN))
+    return covariance_check.spectrum(_series(latent, mean, shape, num_terms).every(THIN))
 
 
 @lru_cache(maxsize=2)
-def terms(latent: Latent, mean: float, shape: Shape, num_terms: int) -> agreement.Terms:
+def terms(latent: Latent, mean: float, shape: Shape, num_terms: int) -> covariance_check.Terms:
     """What each term of the series explains."""
-    return agreement.terms(_full(latent, mean, shape), num_terms)
+    return covariance_check.terms(_full(latent, mean, shape), num_terms)

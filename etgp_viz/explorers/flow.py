@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from etgp_viz import flows, prior, warping
+from etgp_viz.core import flows
+from etgp_viz.core.network import FlowNetwork
 from etgp_viz.explorers import latent_fields
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, Profile, Whole, shown
 from etgp_viz.figures import density, flow_map, matrix, parameters, paths
-from etgp_viz.networks import FlowNetwork
+from etgp_viz.records import flow as flow_records
+from etgp_viz.records import prior
 
 X = np.linspace(-3.0, 3.0, 200)
 COARSE = np.linspace(-3.0, 3.0, 48)  # for heat maps, which cross to the browser as text
@@ -174,7 +176,8 @@ class FlowExplorer(Explorer):
         return "\n".join(
             [
                 "import numpy as np",
-                "from etgp_viz import flows, prior, warping",
+                "from etgp_viz import flows, prior",
+                "from etgp_viz.records import flow as flow_records",
                 "from etgp_viz.figures import density, flow_map, matrix, parameters, paths",
                 "",
                 latent_fields.code(state),
@@ -187,14 +190,14 @@ class FlowExplorer(Explorer):
                 f"at = np.array([{state.at!r}])",
                 "K, K_coarse, K_at = (prior.covariance_matrix(kernel, z) for z in (x, coarse, at))",
                 f"latent = prior.draw(K, prior.noise({state.seed}, {DRAWS}, len(x)))",
-                "marginal = warping.marginal(at[0], K_at[0, 0], flow, theta(at)[0])",
+                "marginal = flow_records.marginal(at[0], K_at[0, 0], flow, theta(at)[0])",
                 "records = {",
-                '    "paths": warping.paths(x, latent, np.diag(K), flow, theta(x), at[0]),',
-                '    "parameters": warping.parameters(x, flow, theta(x), at[0]),',
+                '    "paths": flow_records.paths(x, latent, np.diag(K), flow, theta(x), at[0]),',
+                '    "parameters": flow_records.parameters(x, flow, theta(x), at[0]),',
                 '    "map": marginal,',
                 '    "density": marginal,',
-                '    "latent_covariance": warping.Matrix(coarse, K_coarse, "Cov[f₀(x), f₀(x′)]"),',
-                '    "covariance": warping.covariance(coarse, K_coarse, flow, theta(coarse)),',
+                '    "latent_covariance": flow_records.Matrix(coarse, K_coarse, "Cov[f₀(x), f₀(x′)]"),',
+                '    "covariance": flow_records.covariance(coarse, K_coarse, flow, theta(coarse)),',
                 "}",
                 'paths.make(records["paths"]).show()',
                 'parameters.make(records["parameters"]).show()',
@@ -206,9 +209,11 @@ class FlowExplorer(Explorer):
         )
 
     def print_figure(self) -> Any:
-        from etgp_viz.figures import print_warping  # matplotlib: only when it is asked for
+        from etgp_viz.figures.print import (
+            flow as print_flow,  # matplotlib: only when it is asked for
+        )
 
-        return print_warping.make(**self._records)
+        return print_flow.make(**self._records)
 
     def clicked(self, figure: str, panel: str, x: float, y: float) -> None:
         if figure in ("paths", "parameters"):
@@ -284,35 +289,35 @@ def _raw(name: str, theta: Theta, at: float) -> dict[str, np.ndarray]:
 @lru_cache(maxsize=2)
 def _paths(
     latent: tuple[Any, ...], seed: int, name: str, theta: Theta, at: float
-) -> warping.WarpedPaths:
+) -> flow_records.WarpedPaths:
     variance = np.diag(_kernel_matrix(False, latent))
     params = _raw(name, theta, at)["fine"]
-    return warping.paths(X, _draws(latent, seed), variance, build_flow(name), params, at)
+    return flow_records.paths(X, _draws(latent, seed), variance, build_flow(name), params, at)
 
 
 @lru_cache(maxsize=2)
-def _parameters(name: str, theta: Theta, at: float) -> warping.Parameters:
-    return warping.parameters(X, build_flow(name), _raw(name, theta, at)["fine"], at)
+def _parameters(name: str, theta: Theta, at: float) -> flow_records.Parameters:
+    return flow_records.parameters(X, build_flow(name), _raw(name, theta, at)["fine"], at)
 
 
 @lru_cache(maxsize=2)
-def _marginal(latent: tuple[Any, ...], name: str, theta: Theta, at: float) -> warping.Marginal:
+def _marginal(latent: tuple[Any, ...], name: str, theta: Theta, at: float) -> flow_records.Marginal:
     params = _raw(name, theta, at)["at"]
-    return warping.marginal(at, _variance(latent, at), build_flow(name), params)
+    return flow_records.marginal(at, _variance(latent, at), build_flow(name), params)
 
 
 @lru_cache(maxsize=2)
-def _latent_covariance(latent: tuple[Any, ...]) -> warping.Matrix:
-    return warping.Matrix(COARSE, _kernel_matrix(True, latent), "Cov[f₀(x), f₀(x′)]")
+def _latent_covariance(latent: tuple[Any, ...]) -> flow_records.Matrix:
+    return flow_records.Matrix(COARSE, _kernel_matrix(True, latent), "Cov[f₀(x), f₀(x′)]")
 
 
 @lru_cache(maxsize=2)
-def _covariance(latent: tuple[Any, ...], name: str, theta: Theta) -> warping.Matrix:
+def _covariance(latent: tuple[Any, ...], name: str, theta: Theta) -> flow_records.Matrix:
     K, params = _kernel_matrix(True, latent), _raw(name, theta, 0.0)["coarse"]
-    return warping.covariance(COARSE, K, build_flow(name), params)
+    return flow_records.covariance(COARSE, K, build_flow(name), params)
 
 
-def _effect(record: warping.Marginal) -> str:
+def _effect(record: flow_records.Marginal) -> str:
     """What the flow does to the marginal at the marked x, in words."""
     mean, deviation, skew = record.moments
     if np.max(np.abs(record.g - record.f)) < 1e-3:
@@ -322,16 +327,16 @@ def _effect(record: warping.Marginal) -> str:
     flipped = ", upside down" if record.g[-1] < record.g[0] else ""
     lean = "skewed to the right" if skew > 0.1 else "skewed to the left"
     shape = "still Gaussian" if record.is_linear else lean if abs(skew) > 0.1 else "not Gaussian"
-    base = record.f[-1] / warping.REACH
+    base = record.f[-1] / flow_records.REACH
     return (
         f"At x = {record.at:.2f} the process is {deviation / base:.2f} times as spread out as f₀"
         f"{flipped}, centred on {mean:.2f} and {shape}."
     )
 
 
-def _stationarity(before: warping.Matrix, after: warping.Matrix, moves: bool) -> str:
+def _stationarity(before: flow_records.Matrix, after: flow_records.Matrix, moves: bool) -> str:
     """Whether the covariance depends on x − x′ alone, and the flow not on x, in words."""
-    base, warped = warping.not_toeplitz(before.values), warping.not_toeplitz(after.values)
+    base, warped = flow_records.not_toeplitz(before.values), flow_records.not_toeplitz(after.values)
     if warped < 1e-3:
         rest = ", but its marginals change with x: it is not" if moves else ": the process is"
         return f"Its covariance depends on x − x′ alone{rest} stationary."

@@ -8,21 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from etgp_viz.explorers import study
+from etgp_viz.core.optimiser import TrainingError
+from etgp_viz.explorers import inference_session
 from etgp_viz.explorers.background import Worker, stop_all
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, Whole, shown
+from etgp_viz.explorers.inference_session import Seen, Study, View, is_flat
 from etgp_viz.explorers.points import MOST, Points
-from etgp_viz.explorers.study import Seen, Study, View, is_flat
-from etgp_viz.figures import (
-    class_regions,
-    elbo,
-    latent_posterior,
-    node_errors,
-    print_inference,
-    warped_posterior,
-)
-from etgp_viz.optimisation import TrainingError
+from etgp_viz.figures import class_regions, elbo, latent_posterior, node_errors, warped_posterior
+from etgp_viz.figures.print import inference as print_inference
 
 DATA = {
     "waves": "waves (1-d)",
@@ -307,7 +301,7 @@ class InferenceExplorer(Explorer):
         )
 
     def code(self, state: InferenceState) -> str:
-        return study.code(state, self._seen.history)
+        return inference_session.code(state, self._seen.history)
 
     def print_figure(self) -> Any:
         return print_inference.make(**self._records)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from etgp_viz import prior
 from etgp_viz.explorers.fields import Choice, Number, Whole, shown
+from etgp_viz.records import prior
 
 GROUP = "Latent"
 

@@ -10,7 +10,7 @@ import ipywidgets as widgets
 import plotly.graph_objects as go
 import traitlets
 
-from etgp_viz import style
+from etgp_viz.figures import style
 
 
 class Frame(anywidget.AnyWidget):

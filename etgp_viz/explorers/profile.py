@@ -8,7 +8,7 @@ import ipywidgets as widgets
 import numpy as np
 import traitlets
 
-from etgp_viz import prior
+from etgp_viz.records import prior
 
 _CURVE = np.linspace(0.0, 1.0, 41)
 

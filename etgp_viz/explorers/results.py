@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from etgp_viz.experiments import MODELS, Collection
-from etgp_viz.experiments.panels import METRICS, RIVALS, WAYS, Panel
 from etgp_viz.experiments.settings import shown_name
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, shown
@@ -16,12 +15,13 @@ from etgp_viz.figures import (
     class_lines,
     confusion,
     hardest,
-    print_scores,
     projection,
     reliability,
     scores,
     training_curve,
 )
+from etgp_viz.figures.print import results as print_results
+from etgp_viz.records.results import METRICS, RIVALS, WAYS, Panel
 
 SCORES = {
     "accuracy": "accuracy",
@@ -232,7 +232,7 @@ class ResultsExplorer(Explorer):
     def print_figure(self) -> Any:
         made = self.found.table.attrs
         source = f"{made['command']} on {made['machine']['processor']}"
-        return print_scores.draw([self._records["scores"]], source)
+        return print_results.draw([self._records["scores"]], source)
 
     def _panel(self, state: Any) -> Panel:
         chosen = (state.dataset, state.metric, state.num_inducing, state.rivals, state.bars)

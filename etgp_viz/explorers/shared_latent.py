@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from etgp_viz import flows, prior, shared_latent, style
+from etgp_viz.core import flows
 from etgp_viz.explorers import latent_fields
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, Whole, shown
-from etgp_viz.figures import dependence, latents, pivot, print_shared, probabilities, processes
+from etgp_viz.figures import dependence, latents, pivot, probabilities, processes, style
 from etgp_viz.figures.classes import MAX_CLASSES
+from etgp_viz.figures.print import shared_latent as print_shared_latent
+from etgp_viz.records import prior, shared_latent
 
 X = np.linspace(-3.0, 3.0, 121)
 # Joint draws at the marked x, how many of them are shown as dots (each costs the browser time), and
@@ -238,7 +240,7 @@ class SharedLatentExplorer(Explorer):
         )
 
     def print_figure(self) -> Any:
-        return print_shared.make(**self._records)
+        return print_shared_latent.make(**self._records)
 
     def clicked(self, figure: str, panel: str, x: float, y: float) -> None:
         if figure in self.full_width:

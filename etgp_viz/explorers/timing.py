@@ -12,7 +12,7 @@ from etgp_viz.explorers.background import Worker
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, Switch, Whole, shown
 from etgp_viz.figures import timing as race
-from etgp_viz.figures import timing_print
+from etgp_viz.figures.print import timing as print_timing
 
 CLASSES = {
     "2,10": "2, 10 (a minute or two)",
@@ -256,7 +256,7 @@ class TimingExplorer(Explorer):
         )
 
     def print_figure(self) -> Any:
-        return timing_print.draw(self._records["classes"])
+        return print_timing.draw(self._records["classes"])
 
 
 def _models(state: TimingState) -> tuple[str, ...]:

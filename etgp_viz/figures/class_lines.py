@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.experiments.close_up import Lines
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.close_up import Lines
 
 #: classes that there is room for; `etgp_viz.experiments.detail` keeps as many
 SLOTS = 8
@@ -17,7 +16,7 @@ LABEL_GAP = 0.075
 def make(record: Lines) -> go.Figure:
     """A line for each class, in the colour of its place, with its name at the end."""
     traces = [
-        frames.line(
+        plotting.line(
             record.t,
             record.t,
             f"class {k}",
@@ -30,14 +29,14 @@ def make(record: Lines) -> go.Figure:
     ]
     colours = [style.colour(k, SLOTS) for k in range(SLOTS)]
     fig = go.Figure(
-        [*traces, frames.names(0.0, [""] * SLOTS, colours)],
+        [*traces, plotting.names(0.0, [""] * SLOTS, colours)],
         {
             "template": style.TEMPLATE,
             "height": 360,
             "margin": {"r": 96, "t": 50},
             "xaxis": {"title": {"text": "t, along the first principal direction"}},
             "yaxis": {"title": {"text": ""}},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )
     update(fig, record)
@@ -49,7 +48,7 @@ def update(fig: go.Figure, record: Lines, refit: bool = False) -> None:
     K, t = len(record.values), record.t
     room = 0.08 * float(np.ptp(record.values)) or 1.0
     low, high = float(record.values.min()) - room, float(record.values.max()) + room
-    ends = frames.spread(record.values[:, -1], LABEL_GAP * (high - low))
+    ends = plotting.spread(record.values[:, -1], LABEL_GAP * (high - low))
     low, high = min(low, float(ends.min())), max(high, float(ends.max()))
     nothing, spare = np.empty(0), SLOTS - K
     names = [f"class {name}" for name in record.names]
@@ -66,7 +65,7 @@ def update(fig: go.Figure, record: Lines, refit: bool = False) -> None:
         "yaxis.title.text": record.words,
         "annotations[0].text": f"<b>{record.words}</b><br>of the {K} most frequent classes",
     }
-    frames.move(fig, traces, layout)
+    plotting.move(fig, traces, layout)
 
 
 def _short(name: str) -> str:

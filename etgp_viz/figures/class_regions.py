@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import frames
-from etgp_viz.posterior import Classes, Window
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.inference import Classes, Window
 
 COLOURS = style.PALETTE  # of up to eight classes
 MAX_CLASSES = len(COLOURS)
@@ -39,8 +38,10 @@ def make(record: Classes) -> go.Figure:
     for c in range(MAX_CLASSES):
         hover = f"class {c + 1}<br>x = %{{x:.2f}}, probability %{{y:.2f}}<extra></extra>"
         look = {"legendgroup": str(c), "stackgroup": "p", "hovertemplate": hover, "width": 0.8}
-        look["fillcolor"] = frames.translucent(COLOURS[c], 0.55)
-        traces.append(frames.line(NONE, NONE, f"probability of class {c + 1}", COLOURS[c], **look))
+        look["fillcolor"] = plotting.translucent(COLOURS[c], 0.55)
+        traces.append(
+            plotting.line(NONE, NONE, f"probability of class {c + 1}", COLOURS[c], **look)
+        )
     for c in range(MAX_CLASSES):
         traces.append(
             go.Scatter(
@@ -60,7 +61,7 @@ def make(record: Classes) -> go.Figure:
             "template": style.TEMPLATE,
             "height": 400,
             "margin": {"r": 15, "t": 62},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )
     update(fig, record)
@@ -124,7 +125,7 @@ def colour_scale(C: int) -> list[tuple[float, str]]:
     scale = []
     for c in range(C):
         for share, opacity in ((c, FAINT), (c + 1, FULL)):
-            scale.append((share / C, frames.translucent(COLOURS[c], opacity)))
+            scale.append((share / C, plotting.translucent(COLOURS[c], opacity)))
     return scale
 
 
@@ -132,7 +133,7 @@ def words(record: Classes) -> str:
     """The heading: what is shown, and which class has which colour and marker."""
     C, draws = len(record.probabilities), record.samples
     kind = f"Bayesian average (BA), S = {draws}" if draws else "point estimate (PE)"
-    classes = " ".join(frames.coloured(f"{GLYPHS[c]} {c + 1}", COLOURS[c]) for c in range(C))
+    classes = " ".join(plotting.coloured(f"{GLYPHS[c]} {c + 1}", COLOURS[c]) for c in range(C))
     if record.window.y is None:
         return f"<b>{kind}</b><br>class probabilities; above, the data"
     return f"<b>{kind}</b><br>class {classes}; pale = unsure"

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
 
 MAX_CLASSES = 20
 # How much of a class is left to see while another one is in focus.
@@ -28,14 +27,14 @@ def colours(num_classes: int, focus: int | None = None) -> tuple[str, ...]:
     if focus is None:
         return tuple(full)
     return tuple(
-        frames.translucent(colour, 1.0 if c == focus else DIM) for c, colour in enumerate(full)
+        plotting.translucent(colour, 1.0 if c == focus else DIM) for c, colour in enumerate(full)
     )
 
 
 def fills(num_classes: int, focus: int | None, opacity: float) -> list[str]:
     """The colour of each class for an area, so opaque; paler if another one is in focus."""
     return [
-        frames.translucent(colour, opacity if focus in (None, c) else DIM * opacity)
+        plotting.translucent(colour, opacity if focus in (None, c) else DIM * opacity)
         for c, colour in enumerate(colours(num_classes))
     ]
 
@@ -44,7 +43,7 @@ def lines(x: np.ndarray, name: str, **look: Any) -> list[go.Scatter]:
     """Hidden lines for all classes; ``{}`` in their name stands for that of the process."""
     nothing = np.zeros_like(x)
     return [
-        frames.line(
+        plotting.line(
             x, nothing, name.format(style.process(c)), style.NEUTRAL,
             dash=style.dash(c), legendgroup=str(c), visible=False, **look,
         )
@@ -97,7 +96,7 @@ def paint(
 
 
 def placed(values: Sequence[np.ndarray] | np.ndarray, size: int) -> Mapping[str, list[Any]]:
-    """`frames.move` for lines: the first C have the values, the others are hidden."""
+    """`plotting.move` for lines: the first C have the values, the others are hidden."""
     unused = MAX_CLASSES - len(values)
     return {
         "y": [*values, *[np.zeros(size)] * unused],
@@ -108,6 +107,6 @@ def placed(values: Sequence[np.ndarray] | np.ndarray, size: int) -> Mapping[str,
 def heights(ends: np.ndarray, limits: Sequence[float]) -> np.ndarray:
     """Where the names of lines with these ends ``[C]`` stand, apart from one another."""
     low, high = limits
-    apart = frames.spread(ends, min(0.07, 1.0 / len(ends)) * (high - low))
+    apart = plotting.spread(ends, min(0.07, 1.0 / len(ends)) * (high - low))
     # Names of lines that end near an edge would run out of the picture.
     return apart + max(low - apart.min(), 0.0) - max(apart.max() - high, 0.0)

@@ -5,9 +5,8 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.agreement import EXPECTED_SHARE, WITHIN, Comparison
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.covariance_check import EXPECTED_SHARE, WITHIN, Comparison
 
 Part = Literal["analytic", "estimate", "difference"]
 # Differences are coloured up to so many standard errors.
@@ -47,7 +46,7 @@ class Heat:
                     "showgrid": False,
                 },
                 "yaxis": {"type": "category", "tickmode": "array", "showgrid": False},
-                "annotations": [frames.heading("")],
+                "annotations": [plotting.heading("")],
                 "shapes": [{"type": "path", "path": "M0,0", "line": line, "visible": False}],
             },
         )
@@ -63,8 +62,8 @@ class Heat:
             changes: dict[str, Any] = {"z": [np.round(record.difference, 2)]}
         else:
             both = np.stack([record.analytic, record.estimate])
-            top = frames.colour_limit(trace, both, refit)
-            changes = {"z": [frames.rounded(getattr(record, self.part))]}
+            top = plotting.colour_limit(trace, both, refit)
+            changes = {"z": [plotting.rounded(getattr(record, self.part))]}
             changes |= {"zmin": [-top], "zmax": [top]}
         if (list(trace.x or ()), list(trace.y or ())) != (columns, rows):
             changes |= {"x": [columns], "y": [rows]}
@@ -74,7 +73,7 @@ class Heat:
             layout["yaxis.range"] = [len(rows) - 0.5, -0.5]
             layout["shapes[0].path"] = _borders(len(record.rows), len(record.x))
             layout["shapes[0].visible"] = len(record.rows) > 1
-        frames.move(fig, changes, layout)
+        plotting.move(fig, changes, layout)
 
     def _heading(self, record: Comparison) -> str:
         if self.part == "analytic":

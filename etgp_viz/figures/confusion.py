@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.experiments.close_up import Confusion
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.close_up import Confusion
 
 # Names beside a matrix of more classes could not be read.
 NAMED = 30
@@ -44,7 +43,7 @@ def make(record: Confusion) -> go.Figure:
                 "autorange": "reversed",
                 "automargin": True,
             },
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )
     update(fig, record)
@@ -59,4 +58,4 @@ def update(fig: go.Figure, record: Confusion, refit: bool = False) -> None:
     heading = f"<b>who is taken for whom</b><br>PE, test rows: {right:.1%} right"
     layout: dict[str, Any] = {"annotations[0].text": heading}
     layout |= {f"{axis}.showticklabels": len(names) <= NAMED for axis in ("xaxis", "yaxis")}
-    frames.move(fig, traces, layout)
+    plotting.move(fig, traces, layout)

@@ -3,9 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.agreement import Convergence
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.covariance_check import Convergence
 
 ERROR, FLOOR = style.PALETTE[0], style.PALETTE[3]
 # The axis ends at the largest sample that anybody may choose.
@@ -25,7 +24,7 @@ def make(record: Convergence) -> go.Figure:
     )
     fig = go.Figure(
         [
-            frames.line(m, record.error, name, colour, **look,
+            plotting.line(m, record.error, name, colour, **look,
                         hovertemplate=f"{name}<br>%{{x}} draws: %{{y:.1%}}<extra></extra>")
             for name, colour, look in lines
         ],
@@ -40,7 +39,7 @@ def make(record: Convergence) -> go.Figure:
             },
             "yaxis": {"title": {"text": "error, part of the covariance"}, "type": "log",
                       "tickvals": TICKS, "ticktext": [f"{100 * tick:g} %" for tick in TICKS]},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )  # fmt: skip
     update(fig, record)
@@ -52,13 +51,13 @@ def update(fig: go.Figure, record: Convergence, refit: bool = False) -> None:
     has_floor = record.left_out >= LEAST_FLOOR
     level = np.full(len(record.sizes), max(record.left_out, LEAST_FLOOR))
     curves = [np.maximum(curve, 1e-12) for curve in (record.expected, record.error, level)]
-    names = [frames.coloured("error", ERROR), "– – expected, like 1/√m"]
+    names = [plotting.coloured("error", ERROR), "– – expected, like 1/√m"]
     if has_floor:
-        names = [names[0], "– – expected", frames.coloured("··· left out", FLOOR)]
+        names = [names[0], "– – expected", plotting.coloured("··· left out", FLOOR)]
     seen = np.concatenate(curves if has_floor else curves[:2])
     layout = {
-        "yaxis.range": frames.limits(fig, "yaxis", np.log10(np.maximum(seen, 1e-4)), refit),
+        "yaxis.range": plotting.limits(fig, "yaxis", np.log10(np.maximum(seen, 1e-4)), refit),
         "annotations[0].text": f"<b>error against draws</b><br>{', '.join(names)}",
     }
     visible = [True, True, has_floor]
-    frames.move(fig, {"x": [record.sizes] * 3, "y": curves, "visible": visible}, layout)
+    plotting.move(fig, {"x": [record.sizes] * 3, "y": curves, "visible": visible}, layout)

@@ -3,9 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import frames
-from etgp_viz.warping import Marginal
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.flow import Marginal
 
 WARPED = style.PALETTE[0]
 # The frame ends here: a flow that flattens has a density of infinite height.
@@ -14,10 +13,10 @@ TALLEST = 3.0
 
 def make(record: Marginal) -> go.Figure:
     """Densities of f₀(x) and of f(x)."""
-    fill = {"width": 3.5, "fill": "tozeroy", "fillcolor": frames.translucent(WARPED)}
+    fill = {"width": 3.5, "fill": "tozeroy", "fillcolor": plotting.translucent(WARPED)}
     traces = [
-        frames.line(record.f, record.f, "latent f₀(x)", style.NEUTRAL, width=style.HERO_WIDTH),
-        frames.line(record.f, record.f, "warped f(x)", WARPED, **fill),
+        plotting.line(record.f, record.f, "latent f₀(x)", style.NEUTRAL, width=style.HERO_WIDTH),
+        plotting.line(record.f, record.f, "warped f(x)", WARPED, **fill),
     ]
     fig = go.Figure(
         traces,
@@ -27,7 +26,7 @@ def make(record: Marginal) -> go.Figure:
             "margin": {"r": 20, "t": 50},
             "xaxis": {"title": {"text": "value of the process"}},
             "yaxis": {"title": {"text": "density"}, "range": [0.0, 1.0]},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )
     update(fig, record)
@@ -38,10 +37,10 @@ def update(fig: go.Figure, record: Marginal, refit: bool = False) -> None:
     """Move both densities."""
     values, densities = (record.f, record.g), (record.base_density, record.warped_density)
     top = min(TALLEST, float(np.max(densities)))
-    legend = f"latent, {frames.coloured('warped', WARPED)}"
+    legend = f"latent, {plotting.coloured('warped', WARPED)}"
     layout = {
-        "xaxis.range": frames.limits(fig, "xaxis", np.concatenate(values), refit),
-        "yaxis.range": frames.limits(fig, "yaxis", np.array([0.0, top]), refit),
+        "xaxis.range": plotting.limits(fig, "xaxis", np.concatenate(values), refit),
+        "yaxis.range": plotting.limits(fig, "yaxis", np.array([0.0, top]), refit),
         "annotations[0].text": f"<b>density at x = {record.at:.2f}</b><br>{legend}",
     }
-    frames.move(fig, {"x": values, "y": densities}, layout)
+    plotting.move(fig, {"x": values, "y": densities}, layout)

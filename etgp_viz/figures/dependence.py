@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import frames
-from etgp_viz.shared_latent import Dependence
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.shared_latent import Dependence
 
 
 def make(record: Dependence) -> go.Figure:
@@ -26,7 +25,7 @@ def make(record: Dependence) -> go.Figure:
             "margin": {"r": 20, "t": 52, "l": 50},
             "xaxis": {"title": {"text": "class"}, "constrain": "domain", "showgrid": False},
             "yaxis": {"autorange": "reversed", "showgrid": False, "scaleanchor": "x"},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )
     update(fig, record)
@@ -45,5 +44,5 @@ def update(fig: go.Figure, record: Dependence, refit: bool = False) -> None:
     for axis in ("xaxis", "yaxis"):
         layout[f"{axis}.tickvals"] = ticks
         layout[f"{axis}.ticktext"] = [style.process(c - 1) for c in ticks]
-    z = frames.rounded(record.rank_correlation)
-    frames.move(fig, {"x": [numbers], "y": [numbers], "z": [z]}, layout)
+    z = plotting.rounded(record.rank_correlation)
+    plotting.move(fig, {"x": [numbers], "y": [numbers], "z": [z]}, layout)

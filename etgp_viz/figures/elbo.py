@@ -3,10 +3,9 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
 from etgp_viz.figures.class_regions import NONE
-from etgp_viz.live_training import Curve
+from etgp_viz.records.live_training import Curve
 
 # Grey, so that nobody takes them for classes: told apart by dash, width and label.
 LINES = (
@@ -19,8 +18,8 @@ FIRST_STEPS = 50
 
 def make(record: Curve) -> go.Figure:
     """Three lines, a label at the end of each."""
-    traces = [frames.line(NONE, NONE, name, style.NEUTRAL, **look) for name, _, look in LINES]
-    labels = [frames.label(short, style.NEUTRAL) for _, short, _ in LINES]
+    traces = [plotting.line(NONE, NONE, name, style.NEUTRAL, **look) for name, _, look in LINES]
+    labels = [plotting.label(short, style.NEUTRAL) for _, short, _ in LINES]
     words = "ELBO = E[log p] − KL − weight decay<br>higher is better"
     first, second = words.split("<br>")
     fig = go.Figure(
@@ -31,7 +30,7 @@ def make(record: Curve) -> go.Figure:
             "margin": {"r": 72, "t": 62},
             "xaxis": {"title": {"text": "step"}, "range": [0, FIRST_STEPS]},
             "yaxis": {"title": {"text": "nats"}},
-            "annotations": [*labels, frames.heading(f"{first}</b><br>{second}<b>")],
+            "annotations": [*labels, plotting.heading(f"{first}</b><br>{second}<b>")],
         },
     )
     update(fig, record)
@@ -54,8 +53,10 @@ def update(fig: go.Figure, record: Curve, refit: bool = False) -> None:
         fig.layout.xaxis.range = (0, end)
         if begun:
             fresh = refit or len(record.steps) < 3
-            low, high = frames.fit(fig.layout.yaxis, np.append(np.concatenate(curves), 0.0), fresh)
-            heights = frames.spread(np.array([c[-1] for c in curves]), 0.09 * (high - low))
+            low, high = plotting.fit(
+                fig.layout.yaxis, np.append(np.concatenate(curves), 0.0), fresh
+            )
+            heights = plotting.spread(np.array([c[-1] for c in curves]), 0.09 * (high - low))
             for label, height in zip(fig.layout.annotations, heights, strict=False):
                 label.update(x=last, y=height)
         for label in fig.layout.annotations[: len(curves)]:

@@ -3,9 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.agreement import EqualInputs
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.covariance_check import EqualInputs
 
 # Pairs are no classes: they have colours that no class has.
 COLOURS = style.PALETTE[4:6] + style.PALETTE[7:8]
@@ -17,10 +16,10 @@ def make(record: EqualInputs) -> go.Figure:
     looks = [(name(pair), COLOURS[k % len(COLOURS)]) for k, pair in enumerate(record.pairs)]
     fig = go.Figure(
         [
-            frames.line(x, x, words, colour, dash=style.dash(k), width=3)
+            plotting.line(x, x, words, colour, dash=style.dash(k), width=3)
             for k, (words, colour) in enumerate(looks)
         ]
-        + [frames.names(x[-1] + 0.05, *map(list, zip(*looks, strict=True)))],
+        + [plotting.names(x[-1] + 0.05, *map(list, zip(*looks, strict=True)))],
         {
             "template": style.TEMPLATE,
             "height": 240,
@@ -31,9 +30,9 @@ def make(record: EqualInputs) -> go.Figure:
                 "tickvals": [-1, -0.5, 0, 0.5, 1], "ticktext": ["−1", "−½", "0", "½", "1"],
             },
             "annotations": [
-                frames.heading("correlation of two classes at one input x: ±1 if both are linear")
+                plotting.heading("correlation of two classes at one input x: ±1 if both are linear")
             ],
-            "shapes": [frames.mark(record.at)],
+            "shapes": [plotting.mark(record.at)],
         },
     )  # fmt: skip
     update(fig, record)
@@ -48,9 +47,9 @@ def update(fig: go.Figure, record: EqualInputs, refit: bool = False) -> None:
         x.append(record.x[exists])
         y.append(values[exists])
         ends.append(values[exists][-1] if exists.any() else 0.0)
-    heights = frames.spread(np.array(ends), 0.26)
+    heights = plotting.spread(np.array(ends), 0.26)
     places = np.full(len(ends), record.x[-1] + 0.05)
-    frames.move(fig, {"x": [*x, places], "y": [*y, heights]}, frames.marked(record.at))
+    plotting.move(fig, {"x": [*x, places], "y": [*y, heights]}, plotting.marked(record.at))
 
 
 def name(pair: tuple[int, int]) -> str:

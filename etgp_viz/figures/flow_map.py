@@ -2,9 +2,8 @@
 
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import frames
-from etgp_viz.warping import Marginal
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.flow import Marginal
 
 MAP, SLOPE, INVERSE = style.PALETTE[0], style.PALETTE[3], style.PALETTE[2]
 
@@ -18,14 +17,14 @@ def make(record: Marginal) -> go.Figure:
         ("inverse G⁻¹", INVERSE, {"dash": "dash"}),
     )
     fig = go.Figure(
-        [frames.line(record.f, record.f, name, colour, **look) for name, colour, look in lines],
+        [plotting.line(record.f, record.f, name, colour, **look) for name, colour, look in lines],
         {
             "template": style.TEMPLATE,
             "height": 330,
             "margin": {"r": 20, "t": 50},
             "xaxis": {"title": {"text": "f (inverse: g)"}, "range": [record.f[0], record.f[-1]]},
             "yaxis": {"title": {"text": "g = G(f) (inverse: f)"}},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )
     update(fig, record)
@@ -36,10 +35,10 @@ def update(fig: go.Figure, record: Marginal, refit: bool = False) -> None:
     """Move every line."""
     f, g = record.f, record.g
     names = (("map G", MAP), ("– · – slope", SLOPE), ("– – inverse", INVERSE))
-    legend = ", ".join(frames.coloured(name, colour) for name, colour in names)
+    legend = ", ".join(plotting.coloured(name, colour) for name, colour in names)
     layout = {
-        "xaxis.range": frames.limits(fig, "xaxis", f, refit),
-        "yaxis.range": frames.limits(fig, "yaxis", g, refit),
+        "xaxis.range": plotting.limits(fig, "xaxis", f, refit),
+        "yaxis.range": plotting.limits(fig, "yaxis", g, refit),
         "annotations[0].text": f"<b>the flow at x = {record.at:.2f}</b><br>{legend}",
     }
-    frames.move(fig, {"x": [f, f, f, g], "y": [f, g, record.slope, f]}, layout)
+    plotting.move(fig, {"x": [f, f, f, g], "y": [f, g, record.slope, f]}, layout)

@@ -8,9 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from matplotlib import image as matplotlib_image
 
-from etgp_viz import style
-from etgp_viz.experiments.close_up import Hardest
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.close_up import Hardest
 
 #: rows that there is room for
 ROWS = 8
@@ -48,9 +47,9 @@ def make(record: Hardest) -> go.Figure:
             "xaxis": {"title": {"text": "probability πᶜ"}, "range": [-0.03, 1.03]},
             "yaxis": {"range": [ROWS - 0.5, -0.5], "zeroline": False},
             "annotations": [
-                frames.heading(
+                plotting.heading(
                     "hardest test rows</b> (row: label, <i>said</i>)<br>"
-                    f"{frames.coloured(f'✖ {said}', red)}  {frames.coloured(f'● {label}', blue)}<b>"
+                    f"{plotting.coloured(f'✖ {said}', red)}  {plotting.coloured(f'● {label}', blue)}<b>"
                 )
                 | {"xshift": 20 - LEFT}
             ],
@@ -79,7 +78,7 @@ def update(fig: go.Figure, record: Hardest, refit: bool = False) -> None:
         layout[f"images[{k}].visible"] = there
         if record.images is not None and there:
             layout[f"images[{k}].source"] = _encoded(record.images[k])
-    frames.move(fig, traces, layout)
+    plotting.move(fig, traces, layout)
 
 
 def _place(k: int) -> dict[str, Any]:

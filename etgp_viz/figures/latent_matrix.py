@@ -3,7 +3,7 @@
 import plotly.graph_objects as go
 
 from etgp_viz.figures import comparison, matrix
-from etgp_viz.warping import Matrix
+from etgp_viz.records.flow import Matrix
 
 
 def make(record: Matrix) -> go.Figure:

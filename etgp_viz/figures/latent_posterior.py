@@ -3,9 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import class_regions, frames
-from etgp_viz.posterior import Latent
+from etgp_viz.figures import class_regions, plotting, style
+from etgp_viz.records.inference import Latent
 
 # Crosses that are seen on every colour of the map.
 CROSS = "#222222"
@@ -19,8 +18,8 @@ def make(record: Latent) -> go.Figure:
         go.Heatmap(z=np.zeros((2, 2)), name="map of the mean of q(f₀)", colorscale=style.DIVERGING,
                    colorbar=bar, hovertemplate="mean of q(f₀)<br>%{z:.2f}<extra></extra>",
                    visible=False),
-        frames.band(nothing, np.zeros((2, 2)), "q(f₀), mean ± 2 sd", style.NEUTRAL),
-        frames.line(nothing, nothing, "mean of q(f₀)", style.NEUTRAL, width=style.HERO_WIDTH),
+        plotting.band(nothing, np.zeros((2, 2)), "q(f₀), mean ± 2 sd", style.NEUTRAL),
+        plotting.line(nothing, nothing, "mean of q(f₀)", style.NEUTRAL, width=style.HERO_WIDTH),
         go.Scatter(x=[], y=[], name="inducing points Z", mode="markers",
                    hovertemplate="inducing point<br>%{x:.2f}<extra></extra>"),
     ]  # fmt: skip
@@ -30,7 +29,7 @@ def make(record: Latent) -> go.Figure:
             "template": style.TEMPLATE,
             "height": 400,
             "margin": {"r": 15, "t": 62},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
             "shapes": [level(record.cut)],
         },
     )
@@ -48,21 +47,21 @@ def update(fig: go.Figure, record: Latent, refit: bool = False) -> None:
         colours.visible = flat
         band.visible = line.visible = not flat
         if flat:
-            colours.update(x=where.x, y=where.y, z=frames.rounded(record.mean))
-            frames.fit_colours(colours, record.mean, refit)
+            colours.update(x=where.x, y=where.y, z=plotting.rounded(record.mean))
+            plotting.fit_colours(colours, record.mean, refit)
             look = {"symbol": "cross-thin-open", "size": 9, "color": CROSS, "line": {"width": 2}}
             points.update(x=Z[:, 0], y=Z[:, 1], marker=look)
             words = "mean of q(f₀), the latent process<br>+ inducing points; dotted: the cut"
         else:
             limits = record.mean + 2.0 * record.deviation * np.array([[-1.0], [1.0]])
             outline = np.concatenate([where.x, where.x[::-1]])
-            band.update(x=outline, y=frames.outline(limits))
+            band.update(x=outline, y=plotting.outline(limits))
             line.update(x=where.x, y=record.mean)
             axis = fig.layout.yaxis
             if axis.title.text != "latent f₀(x)":  # the axis was that of a second input
                 axis.update(title={"text": "latent f₀(x)"}, tickmode="auto")
                 refit = True
-            low, high = frames.fit(axis, np.append(limits, [-1.0, 1.0]), refit)
+            low, high = plotting.fit(axis, np.append(limits, [-1.0, 1.0]), refit)
             look = {"symbol": "line-ns-open", "size": 16, "color": style.NEUTRAL,
                     "line": {"width": 2}}  # fmt: skip
             foot = low + 0.03 * (high - low)

@@ -3,15 +3,14 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import classes, frames
-from etgp_viz.shared_latent import Latents
+from etgp_viz.figures import classes, plotting, style
+from etgp_viz.records.shared_latent import Latents
 
 
 def make(record: Latents) -> go.Figure:
     """f₀ as a thick grey line, or the C latents as thin lines in the colours of their classes."""
     x = record.x
-    hero = frames.line(x, record.values[0], "latent f₀(x)", style.NEUTRAL, width=style.HERO_WIDTH)
+    hero = plotting.line(x, record.values[0], "latent f₀(x)", style.NEUTRAL, width=style.HERO_WIDTH)
     fig = go.Figure(
         [hero, *classes.lines(x, "latent of {}", width=1.5), classes.names(x[-1])],
         {
@@ -20,8 +19,8 @@ def make(record: Latents) -> go.Figure:
             "margin": {"r": 50, "b": 30},
             "xaxis": {"range": [x[0], x[-1]]},
             "yaxis": {"title": {"text": "latent f₀(x)"}, "nticks": 5},
-            "annotations": [frames.label("f₀", style.NEUTRAL, x=x[-1]), frames.heading("")],
-            "shapes": [frames.mark(record.at)],
+            "annotations": [plotting.label("f₀", style.NEUTRAL, x=x[-1]), plotting.heading("")],
+            "shapes": [plotting.mark(record.at)],
         },
     )
     update(fig, record)
@@ -33,7 +32,7 @@ def update(fig: go.Figure, record: Latents, refit: bool = False) -> None:
     shared, N = record.is_shared, len(record.x)
     own = record.values[:0] if shared else record.values
     classes.paint(fig, 1, record.num_classes)
-    limits = frames.limits(fig, "yaxis", record.values, refit)
+    limits = plotting.limits(fig, "yaxis", record.values, refit)
     lines, ends = classes.placed(own, N), np.resize(record.values[:, -1], record.num_classes)
     traces = {
         "y": [record.values[0], *lines["y"], classes.heights(ends, limits)],
@@ -44,9 +43,9 @@ def update(fig: go.Figure, record: Latents, refit: bool = False) -> None:
         "annotations[0].y": record.values[0, -1],
         "annotations[0].visible": shared,
         "annotations[1].text": _heading(record),
-        **frames.marked(record.at),
+        **plotting.marked(record.at),
     }
-    frames.move(fig, traces, layout)
+    plotting.move(fig, traces, layout)
 
 
 def _heading(record: Latents) -> str:

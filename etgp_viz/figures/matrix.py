@@ -2,15 +2,14 @@
 
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import frames
-from etgp_viz.warping import Matrix
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.flow import Matrix
 
 
 def make(record: Matrix) -> go.Figure:
     """A heat map with x′ downwards, as a matrix is written."""
     bar = {"thickness": 10, "outlinewidth": 0, "nticks": 5, "xpad": 4}
-    trace = frames.heatmap(
+    trace = plotting.heatmap(
         record.x, record.values, record.name, colorscale=style.DIVERGING, colorbar=bar
     )
     fig = go.Figure(
@@ -21,7 +20,7 @@ def make(record: Matrix) -> go.Figure:
             "margin": {"r": 20},
             "xaxis": {"title": {"text": "x"}, "constrain": "domain"},
             "yaxis": {"title": {"text": "x′"}, "autorange": "reversed"},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )
     update(fig, record)
@@ -30,6 +29,10 @@ def make(record: Matrix) -> go.Figure:
 
 def update(fig: go.Figure, record: Matrix, refit: bool = False) -> None:
     """Recolour; the scale grows when the matrix leaves it."""
-    top = frames.colour_limit(fig.data[0], record.values, refit)
-    traces: dict[str, list] = {"z": [frames.rounded(record.values)], "zmin": [-top], "zmax": [top]}
-    frames.move(fig, traces, {"annotations[0].text": f"<b>{record.name}</b>"})
+    top = plotting.colour_limit(fig.data[0], record.values, refit)
+    traces: dict[str, list] = {
+        "z": [plotting.rounded(record.values)],
+        "zmin": [-top],
+        "zmax": [top],
+    }
+    plotting.move(fig, traces, {"annotations[0].text": f"<b>{record.name}</b>"})

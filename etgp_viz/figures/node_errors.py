@@ -3,10 +3,9 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
 from etgp_viz.figures.class_regions import NONE
-from etgp_viz.posterior import NodeErrors
+from etgp_viz.records.inference import NodeErrors
 
 # Nothing is drawn below rounding errors.
 FLOOR = 1e-16
@@ -17,17 +16,17 @@ def make(record: NodeErrors) -> go.Figure:
     blue, orange = style.PALETTE[0], style.PALETTE[3]
     hover = "%{x} evaluations a row<br>error %{y:.1e}<extra></extra>"
     look = {"hovertemplate": hover}
-    quadrature = frames.line(NONE, NONE, "error of quadrature", blue, **look)
+    quadrature = plotting.line(NONE, NONE, "error of quadrature", blue, **look)
     quadrature.update(mode="lines+markers", marker={"size": 6})
     traces = [
         quadrature,
-        frames.line(NONE, NONE, "standard error of Monte Carlo", orange, dash="dash", **look),
+        plotting.line(NONE, NONE, "standard error of Monte Carlo", orange, dash="dash", **look),
         go.Scatter(x=NONE, y=NONE, name="error of Monte Carlo", mode="markers",
                    marker={"color": orange, "symbol": "x", "size": 8}, **look),
     ]  # fmt: skip
     words = (
-        f"error: {frames.coloured('quadrature ●', blue)}, "
-        f"{frames.coloured('Monte Carlo ✖', orange)}</b><br>of E[log p] per row; dashed: its "
+        f"error: {plotting.coloured('quadrature ●', blue)}, "
+        f"{plotting.coloured('Monte Carlo ✖', orange)}</b><br>of E[log p] per row; dashed: its "
         "standard error<b>"
     )
     fig = go.Figure(
@@ -40,8 +39,8 @@ def make(record: NodeErrors) -> go.Figure:
                       "dtick": 1, "range": [-0.1, 2.6]},
             "yaxis": {"title": {"text": "absolute error"}, "type": "log", "tickformat": ".0e",
                       "nticks": 6},
-            "annotations": [frames.heading(words)],
-            "shapes": [frames.mark(record.used)],
+            "annotations": [plotting.heading(words)],
+            "shapes": [plotting.mark(record.used)],
         },
     )  # fmt: skip
     update(fig, record)
@@ -59,5 +58,5 @@ def update(fig: go.Figure, record: NodeErrors, refit: bool = False) -> None:
     with fig.batch_update():
         for trace, (x, _), y in zip(fig.data, curves, heights, strict=True):
             trace.update(x=x, y=y)
-        frames.fit(fig.layout.yaxis, np.log10(np.concatenate([*heights, [1.0]])), refit)
+        plotting.fit(fig.layout.yaxis, np.log10(np.concatenate([*heights, [1.0]])), refit)
         fig.layout.shapes[0].update(x0=record.used, x1=record.used)

@@ -3,9 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.agreement import Terms
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.covariance_check import Terms
 
 # What is smaller is drawn here.
 FLOOR = 1e-8
@@ -36,8 +35,8 @@ def make(record: Terms) -> go.Figure:
                 "tickvals": [FLOOR, 1e-6, 1e-4, 1e-2, 1.0],
                 "ticktext": ["≤10⁻⁸", "10⁻⁶", "10⁻⁴", "1 %", "100 %"],
             },
-            "annotations": [frames.heading("")],
-            "shapes": [frames.mark(0.0)],
+            "annotations": [plotting.heading("")],
+            "shapes": [plotting.mark(0.0)],
         },
     )  # fmt: skip
     update(fig, record)
@@ -50,10 +49,11 @@ def update(fig: go.Figure, record: Terms, refit: bool = False) -> None:
     end = record.num_terms + 0.5
     marks = "●■◆"
     names = ", ".join(
-        frames.coloured(f"{marks[c % 3]} {style.process(c)}", style.colour(c, C)) for c in range(C)
+        plotting.coloured(f"{marks[c % 3]} {style.process(c)}", style.colour(c, C))
+        for c in range(C)
     )
     worst = float(np.max(record.left_out))
     rest = "nothing left out" if worst < 1e-6 else f"left out: {worst:.2g} of the variance at most"
     heading = f"<b>terms of the series</b>, {names}<br>{rest}"
     shares = [np.maximum(share, FLOOR) for share in record.share]
-    frames.move(fig, {"y": shares}, {"annotations[0].text": heading, **frames.marked(end)})
+    plotting.move(fig, {"y": shares}, {"annotations[0].text": heading, **plotting.marked(end)})

@@ -3,9 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import frames
-from etgp_viz.warping import WarpedPaths
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.flow import WarpedPaths
 
 WARPED = style.PALETTE[0]
 # Draws behind the first one are thin and pale.
@@ -21,14 +20,14 @@ def make(record: WarpedPaths) -> go.Figure:
     )
     traces: list[go.Scatter] = []
     for name, colour, _, limits, _ in kinds:
-        traces.append(frames.band(x, limits, f"{name}, central 95 %", colour))
+        traces.append(plotting.band(x, limits, f"{name}, central 95 %", colour))
     for name, colour, curves, _, width in kinds:
         for s in range(S):
             look = {"width": width} if s == 0 else PALE
             suffix = "" if s == 0 else f", draw {s + 1}"
-            traces.append(frames.line(x, curves[s], name + suffix, colour, **look))
+            traces.append(plotting.line(x, curves[s], name + suffix, colour, **look))
     words = (
-        f"draws of the latent f₀ and the warped {frames.coloured('f = G(f₀; θ(x))', WARPED)}; "
+        f"draws of the latent f₀ and the warped {plotting.coloured('f = G(f₀; θ(x))', WARPED)}; "
         "shaded: central 95 %"
     )
     fig = go.Figure(
@@ -40,11 +39,11 @@ def make(record: WarpedPaths) -> go.Figure:
             "xaxis": {"title": {"text": "input x"}, "range": [x[0], x[-1]]},
             "yaxis": {"title": {"text": "value of the process"}},
             "annotations": [
-                frames.label("f₀", style.NEUTRAL, x=x[-1]),
-                frames.label("f", WARPED, x=x[-1]),
-                frames.heading(words),
+                plotting.label("f₀", style.NEUTRAL, x=x[-1]),
+                plotting.label("f", WARPED, x=x[-1]),
+                plotting.heading(words),
             ],
-            "shapes": [frames.mark(record.at)],
+            "shapes": [plotting.mark(record.at)],
         },
     )
     update(fig, record)
@@ -53,11 +52,11 @@ def make(record: WarpedPaths) -> go.Figure:
 
 def update(fig: go.Figure, record: WarpedPaths, refit: bool = False) -> None:
     """Move every line. The axes stay, unless a line would leave the frame."""
-    curves = [*map(frames.outline, (record.latent_band, record.warped_band))]
+    curves = [*map(plotting.outline, (record.latent_band, record.warped_band))]
     curves += [*record.latent, *record.warped]
-    low, high = frames.limits(fig, "yaxis", np.concatenate(curves), refit)
+    low, high = plotting.limits(fig, "yaxis", np.concatenate(curves), refit)
     ends = np.array([record.latent[0, -1], record.warped[0, -1]])
-    heights = frames.spread(ends, 0.07 * (high - low))
+    heights = plotting.spread(ends, 0.07 * (high - low))
     layout = {f"annotations[{k}].y": height for k, height in enumerate(heights)}
-    layout |= {"yaxis.range": [low, high], **frames.marked(record.at)}
-    frames.move(fig, {"y": curves}, layout)
+    layout |= {"yaxis.range": [low, high], **plotting.marked(record.at)}
+    plotting.move(fig, {"y": curves}, layout)

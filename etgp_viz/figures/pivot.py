@@ -3,9 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import classes, frames
-from etgp_viz.shared_latent import Pivot
+from etgp_viz.figures import classes, plotting, style
+from etgp_viz.records.shared_latent import Pivot
 
 
 def make(record: Pivot) -> go.Figure:
@@ -29,7 +28,7 @@ def make(record: Pivot) -> go.Figure:
             "margin": {"r": 40, "t": 52},
             "xaxis": {"title": {"text": ""}},
             "yaxis": {"title": {"text": "processes fᶜ(x)"}},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )
     update(fig, record)
@@ -45,8 +44,8 @@ def update(fig: go.Figure, record: Pivot, refit: bool = False) -> None:
     here = np.full(C, record.values[record.pivot])
     _paint(fig, record)
     known, other = record.draws
-    right = frames.limits(fig, "xaxis", np.concatenate([known, here, grid]), refit)
-    up = frames.limits(fig, "yaxis", np.concatenate([other, record.values, maps.ravel()]), refit)
+    right = plotting.limits(fig, "xaxis", np.concatenate([known, here, grid]), refit)
+    up = plotting.limits(fig, "yaxis", np.concatenate([other, record.values, maps.ravel()]), refit)
     lines = classes.placed(maps, F)
     traces = {
         "x": [known, *[grid] * classes.MAX_CLASSES, here, np.full(C, right[1])],
@@ -59,7 +58,7 @@ def update(fig: go.Figure, record: Pivot, refit: bool = False) -> None:
         "xaxis.title.text": f"pivot {style.process(record.pivot)}(x)",
         "annotations[0].text": _heading(record),
     }
-    frames.move(fig, traces, layout)
+    plotting.move(fig, traces, layout)
 
 
 def _paint(fig: go.Figure, record: Pivot) -> None:
@@ -76,7 +75,7 @@ def _paint(fig: go.Figure, record: Pivot) -> None:
 def _heading(record: Pivot) -> str:
     pivot, partner = style.process(record.pivot), style.process(record.partner)
     colour = classes.colours(len(record.values))[record.partner]
-    dots = frames.coloured(f"dots: draws of ({pivot}, {partner})", colour)
+    dots = plotting.coloured(f"dots: draws of ({pivot}, {partner})", colour)
     says = "determines all" if record.maps is not None else "determines no other"
     where = ", on their map" if record.maps is not None else ", a cloud"
     return f"<b>{pivot} {says}, x = {record.at:.2f}</b><br>{dots}{where}"

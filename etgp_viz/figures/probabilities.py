@@ -3,9 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import classes, frames
-from etgp_viz.shared_latent import Probabilities
+from etgp_viz.figures import classes, plotting, style
+from etgp_viz.records.shared_latent import Probabilities
 
 OPACITY = 0.75
 
@@ -15,7 +14,7 @@ def make(record: Probabilities) -> go.Figure:
     x = record.x
     hover = "x = %{x:.2f}<br>probability %{y:.2f}<extra>%{fullData.name}</extra>"
     look = {"width": 1.0, "stackgroup": "all", "hovertemplate": hover}
-    mark = frames.mark(record.at)
+    mark = plotting.mark(record.at)
     fig = go.Figure(
         [*classes.lines(x, "class of {}", **look), classes.names(x[-1])],
         {
@@ -24,7 +23,7 @@ def make(record: Probabilities) -> go.Figure:
             "margin": {"r": 50},
             "xaxis": {"title": {"text": "input x"}, "range": [x[0], x[-1]]},
             "yaxis": {"title": {"text": "probability"}, "range": [0.0, 1.0], "nticks": 5},
-            "annotations": [frames.heading("class probabilities: the softmax of the processes")],
+            "annotations": [plotting.heading("class probabilities: the softmax of the processes")],
             # Grey would drown in the colours.
             "shapes": [mark | {"line": mark["line"] | {"color": style.PALETTE[7], "width": 1.5}}],
         },
@@ -43,4 +42,4 @@ def update(fig: go.Figure, record: Probabilities, refit: bool = False) -> None:
         "y": [*areas["y"], classes.heights(middles, (0.0, 1.0))],
         "visible": [*areas["visible"], True],
     }
-    frames.move(fig, traces, frames.marked(record.at))
+    plotting.move(fig, traces, plotting.marked(record.at))

@@ -3,9 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import classes, frames
-from etgp_viz.shared_latent import Processes
+from etgp_viz.figures import classes, plotting, style
+from etgp_viz.records.shared_latent import Processes
 
 M = classes.MAX_CLASSES
 BAND = 0.18  # opacity
@@ -16,7 +15,7 @@ def make(record: Processes) -> go.Figure:
     x = record.x
     flat = np.zeros((2, len(x)))
     bands = [
-        frames.band(x, flat, f"{style.process(c)}, 90 % of networks", style.NEUTRAL,
+        plotting.band(x, flat, f"{style.process(c)}, 90 % of networks", style.NEUTRAL,
                     legendgroup=str(c), visible=False)
         for c in range(M)
     ]  # fmt: skip
@@ -28,8 +27,8 @@ def make(record: Processes) -> go.Figure:
             "margin": {"r": 50, "b": 30},
             "xaxis": {"range": [x[0], x[-1]]},
             "yaxis": {"title": {"text": "processes fᶜ(x)"}},
-            "annotations": [frames.heading("")],
-            "shapes": [frames.mark(record.at)],
+            "annotations": [plotting.heading("")],
+            "shapes": [plotting.mark(record.at)],
         },
     )
     update(fig, record)
@@ -39,16 +38,16 @@ def make(record: Processes) -> go.Figure:
 def update(fig: go.Figure, record: Processes, refit: bool = False) -> None:
     """Move the lines; the axes stay, unless a line would leave the frame."""
     values, N = record.values, len(record.x)
-    bands = [] if record.band is None else [frames.outline(limits) for limits in record.band]
+    bands = [] if record.band is None else [plotting.outline(limits) for limits in record.band]
     classes.paint(fig, M, len(values), record.focus, (0, BAND))
-    limits = frames.limits(fig, "yaxis", np.concatenate([*values, *bands]), refit)
+    limits = plotting.limits(fig, "yaxis", np.concatenate([*values, *bands]), refit)
     below, above = classes.placed(bands, 2 * N), classes.placed(values, N)
     traces = {
         "y": [*below["y"], *above["y"], classes.heights(values[:, -1], limits)],
         "visible": [*below["visible"], *above["visible"], True],
     }
     heading = {"annotations[0].text": _heading(record)}
-    frames.move(fig, traces, {"yaxis.range": limits, **heading, **frames.marked(record.at)})
+    plotting.move(fig, traces, {"yaxis.range": limits, **heading, **plotting.marked(record.at)})
 
 
 def _heading(record: Processes) -> str:

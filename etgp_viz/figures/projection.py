@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.experiments.close_up import Projection
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.close_up import Projection
 
 
 def make(record: Projection) -> go.Figure:
@@ -31,7 +30,7 @@ def make(record: Projection) -> go.Figure:
             "margin": {"r": 20, "t": 50},
             "xaxis": {"title": {"text": "first principal direction"}},
             "yaxis": {"title": {"text": "second principal direction"}},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )
     update(fig, record)
@@ -59,4 +58,4 @@ def update(fig: go.Figure, record: Projection, refit: bool = False) -> None:
         values = np.concatenate([record.data[:, k], record.inducing[:, k]])
         room = 0.05 * float(np.ptp(values)) or 1.0
         layout[f"{axis}.range"] = [float(values.min()) - room, float(values.max()) + room]
-    frames.move(fig, traces, layout)
+    plotting.move(fig, traces, layout)

@@ -5,16 +5,15 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.experiments.close_up import ReliabilityBins
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.close_up import ReliabilityBins
 
 DIAGONAL = np.array([0.0, 1.0])
 
 
 def make(record: ReliabilityBins) -> go.Figure:
     """The bins as circles whose area grows with their rows, and the diagonal of perfect honesty."""
-    perfect = frames.line(
+    perfect = plotting.line(
         DIAGONAL, DIAGONAL, "perfectly calibrated", style.NEUTRAL, dash="dot", hoverinfo="skip",
         hovertemplate=None,
     )  # fmt: skip
@@ -36,7 +35,7 @@ def make(record: ReliabilityBins) -> go.Figure:
             "margin": {"r": 20, "t": 50},
             "xaxis": {"title": {"text": "confidence maxᶜ πᶜ"}, "range": [-0.05, 1.07]},
             "yaxis": {"title": {"text": "share that is right"}, "range": [-0.07, 1.09]},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )
     update(fig, record)
@@ -58,4 +57,4 @@ def update(fig: go.Figure, record: ReliabilityBins, refit: bool = False) -> None
     }
     way = "point estimate" if record.way == "pe" else "Bayesian average"
     heading = f"<b>honest? {way}, ECE {record.ece:.3f}</b><br>below the dots: too sure of itself"
-    frames.move(fig, traces, {"annotations[0].text": heading}, first=1)
+    plotting.move(fig, traces, {"annotations[0].text": heading}, first=1)

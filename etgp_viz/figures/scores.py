@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.experiments.panels import METRICS, WAYS, Panel, Series
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.results import METRICS, WAYS, Panel, Series
 
 __all__ = ["LOOKS", "heights", "make", "update"]
 
@@ -57,8 +56,8 @@ def make(record: Panel) -> go.Figure:
             "margin": {"l": 130, "r": 40, "t": 70, "b": 56},
             "xaxis": {"title": {"text": ""}},
             "yaxis": {"zeroline": False},
-            "annotations": [frames.heading("")],
-            "shapes": [frames.mark(0.0)],
+            "annotations": [plotting.heading("")],
+            "shapes": [plotting.mark(0.0)],
         },
     )
     update(fig, record)
@@ -89,9 +88,9 @@ def update(fig: go.Figure, record: Panel, refit: bool = False) -> None:
         "yaxis.range": [max(len(record.labels), 1) - 0.5, -0.5],
         "annotations[0].text": _heading(record),
         "shapes[0].visible": best is not None,
-        **frames.marked(0.0 if best is None else best[2]),
+        **plotting.marked(0.0 if best is None else best[2]),
     }
-    frames.move(fig, traces, layout)
+    plotting.move(fig, traces, layout)
 
 
 def heights(series: Series) -> np.ndarray:
@@ -138,6 +137,6 @@ def _heading(record: Panel) -> str:
     shown = [series.way for series in record.series if len(series.rows)]
     if not shown:
         return f"<b>{record.title}</b><br>nothing was measured: choose another M, or another metric"
-    marks = [frames.coloured(f"{LOOKS[way][4]} {SHORT[way]}", LOOKS[way][0]) for way in shown]
+    marks = [plotting.coloured(f"{LOOKS[way][4]} {SHORT[way]}", LOOKS[way][0]) for way in shown]
     lines = [marks] if len(marks) <= 4 else [marks[:3], marks[3:]]
     return "<br>".join([f"<b>{record.title}</b>", *("   ".join(line) for line in lines)])

@@ -3,9 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.agreement import Spectrum
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.covariance_check import Spectrum
 
 JOINT, APART = style.PALETTE[0], style.PALETTE[1]
 # What is smaller is rounding error, and is drawn here.
@@ -18,7 +17,7 @@ def make(record: Spectrum) -> go.Figure:
     hover = "%{x}: %{y:.1e}<extra></extra>"
     fig = go.Figure(
         [
-            frames.line(order, order, "independent", APART, dash="dash", hovertemplate=hover),
+            plotting.line(order, order, "independent", APART, dash="dash", hovertemplate=hover),
             go.Scatter(x=order, y=order, name="sharing f₀", mode="markers",
                        marker={"color": JOINT, "size": 5}, hovertemplate=hover),
         ],
@@ -34,11 +33,11 @@ def make(record: Spectrum) -> go.Figure:
                 "ticktext": ["≤10⁻¹⁶", "10⁻¹²", "10⁻⁸", "10⁻⁴", "1"],
             },
             "annotations": [
-                frames.heading(""),
+                plotting.heading(""),
                 {"text": "N", "yref": "paper", "y": 1.0, "x": 0, "showarrow": False,
                  "xanchor": "left", "yanchor": "top"},
             ],
-            "shapes": [frames.mark(0.0)],
+            "shapes": [plotting.mark(0.0)],
         },
     )  # fmt: skip
     update(fig, record)
@@ -48,14 +47,14 @@ def make(record: Spectrum) -> go.Figure:
 def update(fig: go.Figure, record: Spectrum, refit: bool = False) -> None:
     """Move the dots and the line at N."""
     order = np.arange(1, len(record.joint) + 1)
-    names = frames.coloured("• sharing f₀", JOINT), frames.coloured("– – independent", APART)
+    names = plotting.coloured("• sharing f₀", JOINT), plotting.coloured("– – independent", APART)
     end = record.num_inputs + 0.5
     heading = f"<b>eigenvalues: {record.rank} of {len(order)} not zero</b><br>{', '.join(names)}"
     layout = {
         "annotations[0].text": heading,
         "annotations[1].x": end,
         "annotations[1].text": f" N = {record.num_inputs}",
-        **frames.marked(end),
+        **plotting.marked(end),
     }
     values = [np.maximum(values, FLOOR) for values in (record.independent, record.joint)]
-    frames.move(fig, {"x": [order, order], "y": values}, layout)
+    plotting.move(fig, {"x": [order, order], "y": values}, layout)

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import frames
-from etgp_viz.timing.curves import KINDS, Curves, Line
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.timing import KINDS, Curves, Line
 
 __all__ = ["LABEL_GAP", "LOOKS", "STYLES", "make", "tick_sizes", "update"]
 
@@ -87,7 +86,7 @@ def update(fig: go.Figure, record: Curves, refit: bool = False) -> None:
         "yaxis.exponentformat": "SI",
         "yaxis.dtick": "D2" if record.log else None,  # a tick at 1, 2 and 5 of each decade
     }
-    frames.move(fig, traces, axes | labels)
+    plotting.move(fig, traces, axes | labels)
 
 
 def _trace(name: str, kind: str) -> go.Scatter:
@@ -161,7 +160,7 @@ def _labels(record: Curves, y_range: list[float]) -> tuple[dict[str, Any], list[
             suffix = " (reference)" if line.kind == "reference" else ""
             ends[line.name] = (float(right), float(height), line.label + suffix)
     at = np.array([end[1] for end in ends.values()])
-    heights = frames.spread(at, LABEL_GAP * (y_range[1] - y_range[0])).tolist()
+    heights = plotting.spread(at, LABEL_GAP * (y_range[1] - y_range[0])).tolist()
     places = dict(zip(ends, heights, strict=True))
     changes: dict[str, Any] = {}
     for k, name in enumerate(record.slots):

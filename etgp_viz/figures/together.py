@@ -2,9 +2,8 @@
 
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.agreement import Together
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.covariance_check import Together
 
 
 def make(record: Together) -> go.Figure:
@@ -13,7 +12,7 @@ def make(record: Together) -> go.Figure:
     dots = {"color": style.PALETTE[4], "size": 5, "opacity": 0.6}
     fig = go.Figure(
         [
-            frames.line(u, v, "curve", style.NEUTRAL, width=1.2),
+            plotting.line(u, v, "curve", style.NEUTRAL, width=1.2),
             go.Scatter(x=u, y=v, mode="markers", marker=dots, name="draws",
                        hovertemplate="%{x:.2f}, %{y:.2f}<extra></extra>"),
         ],
@@ -23,7 +22,7 @@ def make(record: Together) -> go.Figure:
             "margin": {"r": 20, "t": 50},
             "xaxis": {"title": {"text": ""}, "nticks": 6},
             "yaxis": {"title": {"text": ""}, "nticks": 6},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )  # fmt: skip
     update(fig, record)
@@ -34,13 +33,13 @@ def update(fig: go.Figure, record: Together, refit: bool = False) -> None:
     """Move the dots."""
     u, v = record.values
     layout = {
-        "xaxis.range": frames.limits(fig, "xaxis", u, refit),
-        "yaxis.range": frames.limits(fig, "yaxis", v, refit),
+        "xaxis.range": plotting.limits(fig, "xaxis", u, refit),
+        "yaxis.range": plotting.limits(fig, "yaxis", v, refit),
         "xaxis.title.text": f"{style.process(record.c)}(x)",
         "yaxis.title.text": f"{style.process(record.d)}(x)",
         "annotations[0].text": _heading(record),
     }
-    frames.move(fig, {"x": [u, u], "y": [v, v]}, layout)
+    plotting.move(fig, {"x": [u, u], "y": [v, v]}, layout)
 
 
 def _heading(record: Together) -> str:

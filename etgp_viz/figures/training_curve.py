@@ -4,9 +4,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.experiments.close_up import Curve
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.close_up import Curve
 
 
 def make(record: Curve) -> go.Figure:
@@ -14,14 +13,14 @@ def make(record: Curve) -> go.Figure:
     hover = "epoch %{x}<br>%{y:.4g}<extra></extra>"
     words = "the bound while it was trained</b><br>higher is better<b>"
     fig = go.Figure(
-        frames.line(record.epoch, record.value, "ELBO", style.NEUTRAL, hovertemplate=hover),
+        plotting.line(record.epoch, record.value, "ELBO", style.NEUTRAL, hovertemplate=hover),
         {
             "template": style.TEMPLATE,
             "height": 360,
             "margin": {"r": 20, "t": 50},
             "xaxis": {"title": {"text": "epoch"}},
             "yaxis": {"title": {"text": "ELBO (nats)"}},
-            "annotations": [frames.heading(words)],
+            "annotations": [plotting.heading(words)],
         },
     )
     update(fig, record)
@@ -37,4 +36,4 @@ def update(fig: go.Figure, record: Curve, refit: bool = False) -> None:
         "xaxis.range": [0.0, max(float(record.epoch[-1]), 1.0)],
         "yaxis.range": [float(tail.min()) - room, float(tail.max()) + room],
     }
-    frames.move(fig, traces, layout)
+    plotting.move(fig, traces, layout)

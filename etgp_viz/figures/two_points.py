@@ -3,9 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import frames
-from etgp_viz.warping import TwoPoints
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.flow import TwoPoints
 
 DOTS = style.PALETTE[0]
 
@@ -20,7 +19,7 @@ def make(record: TwoPoints) -> go.Figure:
                 x=record.draws[0], y=record.draws[1], name="draws", mode="markers",
                 marker=dots, hovertemplate=f"a draw<br>{hover}",
             ),
-            frames.line(record.contour[0], record.contour[1], "holds 95 %", style.NEUTRAL),
+            plotting.line(record.contour[0], record.contour[1], "holds 95 %", style.NEUTRAL),
         ],
         {
             "template": style.TEMPLATE,
@@ -29,7 +28,7 @@ def make(record: TwoPoints) -> go.Figure:
             "margin": {"r": 20},
             "xaxis": {"title": {"text": ""}, "nticks": 7},
             "yaxis": {"title": {"text": ""}, "nticks": 7},
-            "annotations": [frames.heading("")],
+            "annotations": [plotting.heading("")],
         },
     )  # fmt: skip
     update(fig, record)
@@ -41,15 +40,15 @@ def update(fig: go.Figure, record: TwoPoints, refit: bool = False) -> None:
     (u, v), (a, b) = record.draws, record.contour
     first, second = (f"{record.name}({_told(x)})" for x in record.x)
     layout = {
-        "xaxis.range": frames.limits(fig, "xaxis", np.concatenate([u, a]), refit),
-        "yaxis.range": frames.limits(fig, "yaxis", np.concatenate([v, b]), refit),
+        "xaxis.range": plotting.limits(fig, "xaxis", np.concatenate([u, a]), refit),
+        "yaxis.range": plotting.limits(fig, "yaxis", np.concatenate([v, b]), refit),
         "xaxis.title.text": f"value {first}",
         "yaxis.title.text": f"value {second}",
         "annotations[0].text": (
             f"<b>{first} and {second}</b>, correlation of the draws {_told(record.correlation)}"
         ),
     }
-    frames.move(fig, {"x": [u, a], "y": [v, b]}, layout)
+    plotting.move(fig, {"x": [u, a], "y": [v, b]}, layout)
 
 
 def _told(number: float) -> str:

@@ -3,20 +3,19 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.agreement import Variances
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
+from etgp_viz.records.covariance_check import Variances
 
 
 def make(record: Variances) -> go.Figure:
     """A line for f₀ and for each class; each dot carries ± 2 standard errors."""
     x, C = record.x, len(record.analytic)
     traces = [
-        frames.line(x, record.latent, "latent f₀", style.NEUTRAL, width=style.HERO_WIDTH),
+        plotting.line(x, record.latent, "latent f₀", style.NEUTRAL, width=style.HERO_WIDTH),
     ]
     for c in range(C):
         look = {"dash": style.dash(c), "legendgroup": str(c)}
-        traces.append(frames.line(x, x, style.process(c), style.colour(c, C), **look))
+        traces.append(plotting.line(x, x, style.process(c), style.colour(c, C), **look))
     for c in range(C):
         traces.append(
             go.Scatter(
@@ -28,7 +27,7 @@ def make(record: Variances) -> go.Figure:
         )  # fmt: skip
     words = ["f₀", *(style.process(c) for c in range(C))]
     colours = [style.NEUTRAL, *(style.colour(c, C) for c in range(C))]
-    traces.append(frames.names(x[-1] + 0.05, words, colours))
+    traces.append(plotting.names(x[-1] + 0.05, words, colours))
     fig = go.Figure(
         traces,
         {
@@ -38,11 +37,11 @@ def make(record: Variances) -> go.Figure:
             "xaxis": {"title": {"text": "input x"}, "range": [x[0] - 0.05, x[-1] + 0.05]},
             "yaxis": {"title": {"text": "variance Var[fᶜ(x)]"}, "nticks": 6},
             "annotations": [
-                frames.heading(
+                plotting.heading(
                     "variance: lines by formula, dots by Monte Carlo ± 2 standard errors"
                 )
             ],
-            "shapes": [frames.mark(record.at)],
+            "shapes": [plotting.mark(record.at)],
         },
     )
     update(fig, record)
@@ -55,10 +54,10 @@ def update(fig: go.Figure, record: Variances, refit: bool = False) -> None:
     lines = np.concatenate([record.latent[None], record.analytic])
     reach = 2.0 * record.standard_error
     everything = np.concatenate([lines, record.estimate + reach, np.zeros_like(lines)])
-    low, high = frames.limits(fig, "yaxis", everything, refit)
-    heights = frames.spread(lines[:, -1], 0.1 * (high - low))
+    low, high = plotting.limits(fig, "yaxis", everything, refit)
+    heights = plotting.spread(lines[:, -1], 0.1 * (high - low))
     changes = {
         "y": [*lines, *record.estimate, heights],
         "error_y.array": [*[None] * (1 + C), *reach, None],
     }
-    frames.move(fig, changes, {"yaxis.range": [low, high], **frames.marked(record.at)})
+    plotting.move(fig, changes, {"yaxis.range": [low, high], **plotting.marked(record.at)})

@@ -3,10 +3,9 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz import style
-from etgp_viz.figures import frames
+from etgp_viz.figures import plotting, style
 from etgp_viz.figures.class_regions import COLOURS, MAX_CLASSES
-from etgp_viz.posterior import Warped
+from etgp_viz.records.inference import Warped
 
 
 def make(record: Warped) -> go.Figure:
@@ -16,9 +15,9 @@ def make(record: Warped) -> go.Figure:
     for c in range(MAX_CLASSES):
         name, group = f"{style.process(c)}(x)", {"legendgroup": str(c)}
         limits = np.zeros((2, 2))
-        bands.append(frames.band(nothing, limits, f"{name}, central 95 %", COLOURS[c], **group))
-        lines.append(frames.line(nothing, nothing, name, COLOURS[c], dash=style.dash(c), **group))
-    labels = [frames.label(style.process(c), COLOURS[c]) for c in range(MAX_CLASSES)]
+        bands.append(plotting.band(nothing, limits, f"{name}, central 95 %", COLOURS[c], **group))
+        lines.append(plotting.line(nothing, nothing, name, COLOURS[c], dash=style.dash(c), **group))
+    labels = [plotting.label(style.process(c), COLOURS[c]) for c in range(MAX_CLASSES)]
     fig = go.Figure(
         [*bands, *lines],
         {
@@ -26,7 +25,7 @@ def make(record: Warped) -> go.Figure:
             "height": 400,
             "margin": {"r": 40, "t": 62},
             "yaxis": {"title": {"text": "warped process fᶜ"}},
-            "annotations": [*labels, frames.heading("")],
+            "annotations": [*labels, plotting.heading("")],
         },
     )
     update(fig, record)
@@ -41,14 +40,14 @@ def update(fig: go.Figure, record: Warped, refit: bool = False) -> None:
         # A band may be wide where there are no data: it may leave the frame, the medians not.
         reach = np.quantile(record.band, [0.02, 0.98])
         held = np.concatenate([record.median.ravel(), reach])
-        low, high = frames.fit(fig.layout.yaxis, held, refit)
-        heights = frames.spread(record.median[:, -1], 0.07 * (high - low))
+        low, high = plotting.fit(fig.layout.yaxis, held, refit)
+        heights = plotting.spread(record.median[:, -1], 0.07 * (high - low))
         for c in range(MAX_CLASSES):
             band, line = fig.data[c], fig.data[MAX_CLASSES + c]
             label, shown = fig.layout.annotations[c], c < C
             band.visible = line.visible = label.visible = shown
             if shown:
-                band.update(x=outline, y=frames.outline(record.band[:, c]))
+                band.update(x=outline, y=plotting.outline(record.band[:, c]))
                 line.update(x=x, y=record.median[c])
                 label.update(x=x[-1], y=heights[c])
         at = "" if record.cut is None else f" at x₂ = {record.cut:.2f}"

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from etgp_viz.arguments import check_choice
+from etgp_viz.checks import check_choice
+from etgp_viz.records.timing import Curves, Line, cholesky_curves, curves
 from etgp_viz.timing.analysis import crossover, per_epoch, slopes, speedups
+from etgp_viz.timing.contestants import MODELS, Size, operations
 from etgp_viz.timing.costs import CostFit, fit_cost
-from etgp_viz.timing.curves import Curves, Line, cholesky_curves, curves
-from etgp_viz.timing.paper import MODELS, Size, operations
+from etgp_viz.timing.log import Settings, read, tabulate
 from etgp_viz.timing.race import Progress, Race, sweep
-from etgp_viz.timing.records import Settings, read, tabulate
-from etgp_viz.timing.words import describe
+from etgp_viz.timing.sentences import describe
 
 __all__ = [
     "MODELS",

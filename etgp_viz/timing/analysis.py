@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from etgp_viz.arguments import check_choice, fail
+from etgp_viz.checks import check_choice, fail
 
 __all__ = ["crossover", "per_epoch", "slopes", "speedups"]
 

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
-from etgp_viz.arguments import check_count
 from etgp_viz.backend import tf
+from etgp_viz.checks import check_count
 
 __all__ = ["ways", "what_it_says"]
 

@@ -2,7 +2,7 @@
 
     seconds ≈ overhead + β₁·(GP work, once) + β₂·(GP work of each class) + β₃·(flows and softmax)
 
-with the operations of `etgp_viz.timing.paper` and β ≥ 0 (seconds per operation), by non-negative
+with the operations of `etgp_viz.timing.contestants` and β ≥ 0 (seconds per operation), by non-negative
 least squares on relative errors. Where a sweep varies C alone, terms that are proportional to one
 another cannot be told apart, and count as one.
 """
@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import nnls
 
-from etgp_viz.arguments import check_choice
-from etgp_viz.timing.paper import MODELS, Size, operations
+from etgp_viz.checks import check_choice
+from etgp_viz.timing.contestants import MODELS, Size, operations
 
 __all__ = ["CostFit", "fit_cost"]
 

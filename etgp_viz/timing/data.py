@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from etgp_viz.timing.paper import Size
+from etgp_viz.timing.contestants import Size
 
 __all__ = ["data"]
 

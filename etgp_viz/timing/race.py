@@ -18,11 +18,11 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
-from etgp_viz.arguments import check_positive, fail
+from etgp_viz.checks import check_positive, fail
 from etgp_viz.timing import machine
-from etgp_viz.timing.paper import Size, bytes_needed
+from etgp_viz.timing.contestants import Size, bytes_needed
+from etgp_viz.timing.log import Log, Measurement, Settings
 from etgp_viz.timing.processes import CellError, OverBudgetError, OverMemoryError, Starter
-from etgp_viz.timing.records import Log, Measurement, Settings
 
 __all__ = ["Progress", "Race", "sweep"]
 

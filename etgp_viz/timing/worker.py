@@ -52,7 +52,7 @@ def answers(request: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
     start = time.perf_counter()
     match request["do"]:
         case "build":
-            from etgp_viz.timing.paper import Size
+            from etgp_viz.timing.contestants import Size
 
             rivals = import_module(_home(request["model"]))
             state["base"] = resident()
@@ -116,17 +116,17 @@ def library(model: str) -> str:
 
 
 def _home(model: str) -> str:
-    return f"etgp_viz.timing.{'peer' if library(model) == 'torch' else 'rivals'}"
+    return f"etgp_viz.timing.{'gpytorch_model' if library(model) == 'torch' else 'contestant_models'}"
 
 
 def _import_all(chosen: str) -> None:
     """What every child needs; some of it would be imported only when it is first used."""
     if chosen == "torch":
-        import_module("etgp_viz.timing.peer")
+        import_module("etgp_viz.timing.gpytorch_model")
         return
     import sklearn.cluster  # noqa: F401
 
-    import etgp_viz.timing.rivals  # noqa: F401
+    import etgp_viz.timing.contestant_models  # noqa: F401
     from etgp_viz.backend import gpflow
 
     _ = gpflow.keras.tf_keras.optimizers.Adam

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from etgp_viz.doctor import find_browser
+from etgp_viz.cli.doctor import find_browser
 from tests.browser.lab import CHROMIUM_OPTIONS, Lab, serve
 
 ROOT = Path(__file__).parents[2]

@@ -5,8 +5,8 @@ import pytest
 
 from benchmarks.latency import notebook_of
 from etgp_viz import experiments
-from etgp_viz.experiments.panels import WAYS
 from etgp_viz.figures import hardest
+from etgp_viz.records.results import WAYS
 from tests.browser.lab import wait_until
 
 CELL = "from etgp_viz.explorers import ResultsExplorer\nResultsExplorer()"

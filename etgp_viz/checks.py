@@ -1,0 +1,301 @@
+"""Checks of what a person passes in: a bad argument is a ``ValueError`` and nothing is built.
+
+Every message names the argument, what was expected and what was found::
+
+    Y: expected [N, 1] integer labels in 0..2, got 7 in row 4, outside 0..2
+
+Arrays may be NumPy arrays, nested lists, pandas frames or TensorFlow tensors. A tensor comes back
+as a tensor, everything else as a NumPy array. Inside a ``tf.function`` values are not known yet,
+so only dtypes and static shapes are checked there.
+
+Nothing here imports TensorFlow: a value can be a tensor only if somebody else has imported it.
+"""
+
+from __future__ import annotations
+
+import numbers
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_data",
+    "check_fraction",
+    "check_inputs",
+    "check_labels",
+    "check_nonnegative",
+    "check_positive",
+    "check_same_rows",
+    "check_zeros_and_ones",
+    "describe",
+    "fail",
+]
+
+
+def check_count(
+    value: Any, name: str, minimum: int = 1, maximum: int | None = None, because: str = ""
+) -> int:
+    """Check an integer in ``minimum..maximum``; ``because`` explains the bound in the message."""
+    bound = f"≥ {minimum}" if maximum is None else f"in {minimum}..{maximum}"
+    expected = f"an integer {bound}" + (f" ({because})" if because else "")
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        fail(name, expected, describe(value))
+    count = int(value)
+    if count < minimum or (maximum is not None and count > maximum):
+        fail(name, expected, str(count))
+    return count
+
+
+def check_fraction(value: Any, name: str) -> float:
+    """Check a number in [0, 1), such as a dropout rate."""
+    return _check_number(value, name, "a number in [0, 1)", lambda v: 0 <= v < 1)
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Check a finite number > 0, such as a learning rate."""
+    return _check_number(value, name, "a finite number > 0", lambda v: 0 < v < np.inf)
+
+
+def check_nonnegative(value: Any, name: str) -> float:
+    """Check a finite number ≥ 0, such as a weight decay."""
+    return _check_number(value, name, "a finite number ≥ 0", lambda v: 0 <= v < np.inf)
+
+
+def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
+    """Check one of a few allowed values."""
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        fail(name, "one of " + ", ".join(repr(choice) for choice in choices), describe(value))
+    return value
+
+
+def _check_number(value: Any, name: str, expected: str, allowed: Any) -> float:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if not is_number or not allowed(value):
+        fail(name, expected, describe(value))
+    return float(value)
+
+
+def describe(value: Any) -> str:
+    """A value in a few words, for a message."""
+    if isinstance(value, (str, numbers.Number)):
+        return repr(value)
+    size = f" of length {len(value)}" if isinstance(value, (tuple, list)) else ""
+    return f"{type(value).__name__}{size}"
+
+
+def fail(name: str, expected: str, got: str) -> NoReturn:
+    """Refuse an argument in the words that every check here uses."""
+    raise ValueError(f"{name}: expected {expected}, got {got}")
+
+
+def check_inputs(X: Any, name: str = "X", num_inputs: int | None = None) -> Any:
+    """Check that X holds finite real numbers, one row per data point.
+
+    Integers are converted. Floating-point numbers must have GPflow's own precision
+    (``gpflow.default_float()``, float64 unless configured): data silently cast on the way in hide
+    a mismatch that resurfaces as an obscure TensorFlow error elsewhere.
+
+    Parameters
+    ----------
+    X : array-like ``[N, D]`` with N ≥ 1, D ≥ 1
+    name : the argument's name in messages
+    num_inputs : D, if it is known
+
+    Returns
+    -------
+    array or tensor ``[N, D]`` of ``gpflow.default_float()``
+    """
+    columns = "D" if num_inputs is None else str(num_inputs)
+    expected = f"a [N, {columns}] array of {_float_type().name} numbers"
+    X = _as_array(X, name, expected)
+    kind, dtype = _kind(X), _float_type()
+    if kind not in "iuf":
+        fail(name, expected, f"dtype {_dtype_name(X)}")
+    if kind == "f" and _dtype_name(X) != dtype.name:
+        hint = f"convert it first, e.g. np.asarray({name}, dtype=np.{dtype.name})"
+        fail(name, expected, f"dtype {_dtype_name(X)}; {hint}")
+    shape = _shape(X)
+    if shape is not None:
+        if len(shape) != 2:
+            hint = f"; a single column is {name}[:, None]" if len(shape) == 1 else ""
+            fail(name, expected, f"shape {_show(shape)}{hint}")
+        if 0 in shape:
+            fail(name, expected, f"empty data of shape {_show(shape)}")
+        if num_inputs is not None and shape[1] not in (None, num_inputs):
+            fail(name, expected, f"shape {_show(shape)}")
+    _check_finite(X, name, expected)
+    return _cast(X, dtype)
+
+
+def check_labels(Y: Any, num_classes: int, num_rows: int | None = None, name: str = "Y") -> Any:
+    """Check class labels 0..C−1 and return them as one integer column.
+
+    Whole numbers stored as floats (as CSV readers and GPflow's own examples give them) are
+    accepted; 1.5 is not.
+
+    Parameters
+    ----------
+    Y : array-like ``[N, 1]`` or ``[N]``
+    num_classes : C
+    num_rows : N, if it is known
+    name : the argument's name in messages
+
+    Returns
+    -------
+    array or tensor ``[N, 1]`` of int64
+    """
+    rows = "N" if num_rows is None else str(num_rows)
+    expected = f"[{rows}, 1] integer labels in 0..{num_classes - 1}"
+    Y = _as_array(Y, name, expected)
+    if _kind(Y) not in "iuf":
+        fail(name, expected, f"dtype {_dtype_name(Y)}")
+    shape = _shape(Y)
+    if shape is not None:
+        if len(shape) not in (1, 2) or (len(shape) == 2 and shape[1] not in (None, 1)):
+            fail(name, expected, f"shape {_show(shape)}")
+        if shape[0] == 0:
+            fail(name, expected, f"empty data of shape {_show(shape)}")
+        if num_rows is not None and shape[0] not in (None, num_rows):
+            fail(name, expected, f"{shape[0]} rows")
+    values = _values(Y)
+    if values is not None:
+        flat = np.ravel(values)
+        _check_finite(Y, name, expected)
+        for bad, problem in [
+            (flat != np.floor(flat), "which is not an integer"),
+            ((flat < 0) | (flat >= num_classes), f"outside 0..{num_classes - 1}"),
+        ]:
+            if bad.any():
+                row = int(np.argmax(bad))
+                fail(name, expected, f"{flat[row]!s} in row {row}, {problem}")
+    column = _cast(Y, np.dtype(np.int64))
+    if _is_tensor(Y):
+        return sys.modules["tensorflow"].reshape(column, [-1, 1])
+    return column.reshape(-1, 1)
+
+
+def check_data(data: Any, num_classes: int, num_inputs: int | None = None) -> tuple[Any, Any]:
+    """Check a pair ``(X [N, D], Y [N, 1])`` of inputs and class labels with the same N."""
+    X, Y = _pair(data)
+    X = check_inputs(X, "X", num_inputs)
+    return X, check_labels(Y, num_classes, num_rows=_num_rows(X))
+
+
+def check_same_rows(data: Any) -> tuple[Any, Any]:
+    """Check a pair ``(X [N, D], Y [N, …])`` where Y is any finite numeric target with N rows.
+
+    Y keeps its dtype, except that Python and pandas values become NumPy arrays.
+    """
+    X, Y = _pair(data)
+    X = check_inputs(X, "X")
+    num_rows = _num_rows(X)
+    expected = f"a numeric array with {'N' if num_rows is None else num_rows} rows, like X"
+    Y = _as_array(Y, "Y", expected)
+    if _kind(Y) not in "iufb":
+        fail("Y", expected, f"dtype {_dtype_name(Y)}")
+    target = _shape(Y)
+    if target is not None:
+        if not target:
+            fail("Y", expected, "a single number")
+        if None not in (target[0], num_rows) and target[0] != num_rows:
+            fail("Y", expected, f"shape {_show(target)}")
+    _check_finite(Y, "Y", expected)
+    return X, Y
+
+
+def check_zeros_and_ones(Y: Any, name: str = "Y") -> Any:
+    """Check a target of zeros and ones (or booleans) and return it as floats."""
+    expected = f"zeros and ones, {_float_type().name}"
+    Y = _as_array(Y, name, expected)
+    if _kind(Y) == "b":
+        Y = _cast(Y, np.dtype(np.int64))
+    values = _values(Y)
+    if values is not None and not np.isin(values, (0, 1)).all():
+        row = int(np.argwhere(~np.isin(values, (0, 1)))[0][0])
+        fail(name, expected, f"another number in row {row}")
+    return Y
+
+
+def _check_finite(array: Any, name: str, expected: str) -> None:
+    values = _values(array)
+    if values is None or values.dtype.kind != "f":
+        return
+    finite = np.isfinite(values)
+    if not finite.all():
+        index = np.argwhere(~finite)[0]
+        where = f"row {index[0]}" + (f", column {index[1]}" if len(index) > 1 else "")
+        fail(name, expected, f"{values[tuple(index)]} in {where} ({(~finite).sum()} non-finite)")
+
+
+def _is_tensor(value: Any) -> bool:
+    """Whether a value is TensorFlow's: a tensor, a variable or a GPflow parameter."""
+    tf = sys.modules.get("tensorflow")
+    # ``tf.is_tensor`` knows all three, GPflow's parameters by the conversion they register.
+    return tf is not None and hasattr(tf, "is_tensor") and tf.is_tensor(value)
+
+
+def _cast(array: Any, dtype: np.dtype) -> Any:
+    """The same values in another dtype."""
+    if _is_tensor(array):
+        return sys.modules["tensorflow"].cast(array, dtype)
+    return array.astype(dtype, copy=False)
+
+
+def _pair(data: Any) -> tuple[Any, Any]:
+    if not isinstance(data, (tuple, list)) or len(data) != 2:
+        fail("data", "a pair (X, Y)", describe(data))
+    return data[0], data[1]
+
+
+def _as_array(value: Any, name: str, expected: str) -> Any:
+    """Return a tensor for TensorFlow's and GPflow's types, a NumPy array for everything else."""
+    if _is_tensor(value):
+        # A variable or a GPflow parameter becomes the tensor of its values.
+        return sys.modules["tensorflow"].convert_to_tensor(value)
+    try:
+        return np.asarray(value)
+    except ValueError:  # NumPy's refusal of rows of unequal length does not name the argument
+        fail(name, expected, "rows of unequal length")
+
+
+def _values(array: Any) -> np.ndarray | None:
+    """Return the numbers themselves, or None while a ``tf.function`` is being traced."""
+    if not _is_tensor(array):
+        return array
+    return None if sys.modules["tensorflow"].is_symbolic_tensor(array) else array.numpy()
+
+
+def _kind(array: Any) -> str:
+    """Return NumPy's letter for the kind of dtype (i, u, f, b, c, O, …)."""
+    dtype = array.dtype.as_numpy_dtype if _is_tensor(array) else array.dtype
+    return np.dtype(dtype).kind
+
+
+def _dtype_name(array: Any) -> str:
+    return array.dtype.name
+
+
+def _shape(array: Any) -> tuple[int | None, ...] | None:
+    """Return the (static) shape, or None for a tensor of unknown rank."""
+    if not _is_tensor(array):
+        return array.shape
+    return None if array.shape.rank is None else tuple(array.shape.as_list())
+
+
+def _num_rows(array: Any) -> int | None:
+    shape = _shape(array)
+    return shape[0] if shape else None
+
+
+def _float_type() -> np.dtype:
+    """GPflow's precision, float64 unless somebody has configured GPflow otherwise."""
+    gpflow = sys.modules.get("gpflow")
+    return np.dtype(np.float64 if gpflow is None else gpflow.default_float())
+
+
+def _show(shape: tuple[int | None, ...]) -> str:
+    return "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"

@@ -1,0 +1,1 @@
+"""ETGP as a scikit-learn classifier."""

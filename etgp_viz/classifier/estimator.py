@@ -1,0 +1,278 @@
+"""`ETGPClassifier`: ETGP as a scikit-learn classifier, on your own data in five lines."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+if TYPE_CHECKING:  # TensorFlow is loaded by the first fit, not by the import
+    from etgp_viz.core.training import EpochRecord
+
+__all__ = ["ETGPClassifier"]
+
+STEPS = 2000  # of Adam, if no number of epochs is asked for
+FINAL_RATE = 0.01  # share of the learning rate that is left at the end
+
+
+class ETGPClassifier(ClassifierMixin, BaseEstimator):
+    """Efficient Transformed Gaussian Process classifier.
+
+    One Gaussian process, bent into one function for each class by flows whose parameters come from
+    a network; see `etgp_viz.core.model.ETGP`. It is trained with Adam on mini-batches, with a learning
+    rate that falls to a hundredth.
+
+    Parameters
+    ----------
+    flow : ``"linear"``, ``"sal"`` or ``"tanh"``
+    num_inducing : number M of inducing points; fewer if there are fewer distinct rows
+    hidden : widths of the network's hidden layers; ten thousand rows can feed more and wider ones
+        with less dropout, such as ``(100, 100)`` and 0.05
+    dropout : probability with which a hidden unit is dropped in training (and in Bayesian
+        predictions)
+    weight_decay : λ = 1/(2σ²) of the network's Gaussian prior
+    epochs : passes over the data; None for as many as make 2 000 steps
+    batch_size : rows of a step; all of them if there are fewer
+    learning_rate : Adam's, at the start
+    prediction : ``"pe"``, a point estimate with dropout off, or ``"ba"``, the Bayesian average of
+        probabilities over ``samples`` dropout draws
+    samples : number S of those draws
+    standardise : bring each input to mean 0 and standard deviation 1 first; images with pixels in
+        [0, 1] are better left as they are
+    validation : share of the rows to set aside; training then ends when their mean log density has
+        not improved for ``patience`` epochs, and the best parameters by that measure are kept. 0
+        trains on all rows and keeps the parameters of the best ELBO.
+    patience : see ``validation``
+    random_state : seed, or a NumPy ``RandomState``
+    verbose : 0 for silence, 1 for a progress bar
+
+    Attributes
+    ----------
+    classes_ : ``[C]``, the labels in sorted order
+    n_features_in_ : D
+    feature_names_in_ : names of the D inputs, if they came as a data frame
+    model_ : the trained ``ETGP``, of standardised inputs
+    history_ : the ``FitResult`` of the training; None after `load`
+    mean_, scale_ : ``[D]``, what standardises the inputs
+    """
+
+    def __init__(
+        self,
+        flow: str = "linear",
+        *,
+        num_inducing: int = 100,
+        hidden: tuple[int, ...] = (100,),
+        dropout: float = 0.25,
+        weight_decay: float = 1e-5,
+        epochs: int | None = None,
+        batch_size: int = 500,
+        learning_rate: float = 0.01,
+        prediction: str = "pe",
+        samples: int = 20,
+        standardise: bool = True,
+        validation: float = 0.0,
+        patience: int = 50,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.flow = flow
+        self.num_inducing = num_inducing
+        self.hidden = hidden
+        self.dropout = dropout
+        self.weight_decay = weight_decay
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.prediction = prediction
+        self.samples = samples
+        self.standardise = standardise
+        self.validation = validation
+        self.patience = patience
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> ETGPClassifier:
+        """Train on inputs ``[N, D]`` and labels ``[N]`` of any kind that can be sorted."""
+        from etgp_viz.core.training import fit
+        from etgp_viz.datasets.prepare import draw
+        from etgp_viz.rivals.build_model import build
+
+        self._check_params()
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError("y: expected at least two classes, got 1 class")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        held_out = draw(labels, self.validation, np.random.default_rng(seed))
+        train = np.setdiff1d(np.arange(len(X)), held_out)
+        self._set_scale(X[train])
+        X = self._scaled(X)
+        M = min(self.num_inducing, len(np.unique(X[train], axis=0)))
+        model = build(
+            f"etgp-{self.flow}",
+            X[train],
+            len(self.classes_),
+            num_inducing=M,
+            seed=seed,
+            hidden=self.hidden,
+            dropout=self.dropout,
+            weight_decay=self.weight_decay,
+        )
+        batch_size = min(self.batch_size, len(train))
+        epochs = self.epochs or math.ceil(STEPS / (len(train) // batch_size))
+        validation, stop = None, None
+        if len(held_out):
+            validation, stop = (X[held_out], labels[held_out]), _EarlyStop(model, self.patience)
+        self.history_ = fit(
+            model,
+            (X[train], labels[train]),
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=self.learning_rate,
+            half_life=epochs / math.log2(1 / FINAL_RATE),
+            seed=seed,
+            progress=self.verbose > 0,
+            validation=validation,
+            callback=stop,
+        )
+        if stop is not None:
+            stop.restore()
+        self.model_, self._jitter = model, self.history_.jitter
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities ``[N, C]``, in the order of ``classes_``."""
+        check_is_fitted(self, "model_")
+        self._check_params()
+        X = self._scaled(validate_data(self, X, dtype=np.float64, reset=False))
+        from etgp_viz.backend import gpflow
+
+        # A fit that had to raise the jitter needs it in its predictions too.
+        config = dataclasses.replace(gpflow.config.config(), jitter=self._jitter)
+        with gpflow.config.as_context(config):
+            samples = self.samples if self.prediction == "ba" else None
+            return self.model_.predict_y(X, samples=samples)[0].numpy()
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable label of each row, ``[N]``."""
+        probabilities = self.predict_proba(X)
+        return self.classes_[np.argmax(probabilities, axis=1)]
+
+    def save(self, path: str | Path) -> None:
+        """Write the trained classifier to a file: arrays and text, nothing that can be executed."""
+        from etgp_viz.classifier import classifier_file
+
+        check_is_fitted(self, "model_")
+        classifier_file.save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> ETGPClassifier:
+        """Read what `save` wrote. Nothing in the file is executed."""
+        from etgp_viz.classifier import classifier_file
+
+        return classifier_file.load(cls, Path(path))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A dropout draw belongs to a row's place, so that a row's Bayesian prediction changes a
+        # little with its neighbours.
+        tags.non_deterministic = self.prediction == "ba"
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: TensorFlow's objects allow neither, their values do."""
+        state = dict(super().__getstate__())
+        if "model_" in state:
+            state["model_"] = values(state["model_"])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        stored = state.pop("model_", None)
+        super().__setstate__(state)
+        if stored is not None:
+            self._rebuild(stored)
+
+    def _rebuild(self, stored: Mapping[str, np.ndarray]) -> None:
+        """Make ``model_`` anew from the values of its parameters, by GPflow path."""
+        from etgp_viz.rivals.build_model import build
+
+        Z = stored[".inducing_variable.Z"]
+        self.model_ = build(
+            f"etgp-{self.flow}",
+            Z,
+            len(self.classes_),
+            inducing_points=Z,
+            hidden=self.hidden,
+            dropout=self.dropout,
+            weight_decay=self.weight_decay,
+        )
+        assign(self.model_, stored)
+
+    def _check_params(self) -> None:
+        """Check what `build` and `fit` of the package do not check themselves."""
+        from etgp_viz.checks import check_choice, check_count, check_fraction
+        from etgp_viz.rivals.build_model import FLOWS
+
+        check_choice(self.flow, "flow", tuple(FLOWS))
+        check_count(self.num_inducing, "num_inducing")
+        check_count(self.batch_size, "batch_size")
+        if self.epochs is not None:
+            check_count(self.epochs, "epochs")
+        check_choice(self.prediction, "prediction", ("pe", "ba"))
+        check_count(self.samples, "samples")
+        check_fraction(self.validation, "validation")
+        check_count(self.patience, "patience")
+
+    def _set_scale(self, X: np.ndarray) -> None:
+        self.mean_, self.scale_ = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        if self.standardise:
+            varies = np.ptp(X, axis=0) > 0.0
+            self.mean_ = X.mean(axis=0)
+            self.scale_[varies] = X.std(axis=0)[varies]
+
+    def _scaled(self, X: np.ndarray) -> np.ndarray:
+        return (X - self.mean_) / self.scale_
+
+
+class _EarlyStop:
+    """Remember the parameters with the best validation score; stop when it no longer improves."""
+
+    def __init__(self, model: Any, patience: int) -> None:
+        self.model = model
+        self.patience = patience
+        self.best, self.epoch, self.score = values(self.model), -1, -np.inf
+
+    def __call__(self, record: EpochRecord) -> bool:
+        if record.validation is not None and record.validation > self.score:
+            self.best, self.epoch, self.score = values(self.model), record.epoch, record.validation
+        return record.epoch - self.epoch >= self.patience
+
+    def restore(self) -> None:
+        assign(self.model, self.best)
+
+
+def values(model: Any) -> dict[str, np.ndarray]:
+    """Values of a model's parameters before their transforms, by GPflow path."""
+    return {path: p.unconstrained_variable.numpy() for path, p in _parameters(model).items()}
+
+
+def assign(model: Any, stored: Mapping[str, np.ndarray]) -> None:
+    """Give a model the values that `values` read from one of the same build."""
+    for path, parameter in _parameters(model).items():
+        parameter.unconstrained_variable.assign(stored[path])
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    from etgp_viz.backend import gpflow
+
+    return gpflow.utilities.parameter_dict(model)

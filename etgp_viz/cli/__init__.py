@@ -1,0 +1,1 @@
+"""The ``etgp-viz`` command."""

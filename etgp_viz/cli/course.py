@@ -1,0 +1,71 @@
+"""``etgp-viz course``: the course built, its run times, and the progress of a class."""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from etgp_viz.cli import lab
+
+__all__ = ["print_report"]
+
+
+def print_report(options: Namespace) -> int:
+    """Do what the options ask for, and return the exit status."""
+    work = {"build": _build, "progress": _progress, "times": _times}[options.what]
+    try:
+        return work(options)
+    except (OSError, ValueError) as error:
+        print(f"etgp-viz course: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _build(options: Namespace) -> int:
+    from nbclient.exceptions import CellExecutionError
+
+    from etgp_viz.course.publish.build import build
+
+    source = lab.shipped_notebooks()
+    try:
+        for sentence in build(source, options.output, options.lessons, handouts=options.handouts):
+            print(f"✓ {sentence}")
+    except CellExecutionError as error:
+        print(f"etgp-viz course: a cell failed.\n{error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _times(options: Namespace) -> int:
+    """Run the notebooks as shipped, and hold their seconds against their budgets."""
+    import nbformat
+
+    from etgp_viz.course.publish.build import chosen
+    from etgp_viz.course.publish.run import budget, execute
+
+    late = 0
+    for path in chosen(lab.shipped_notebooks(), options.lessons):
+        seconds, allowed = execute(nbformat.read(path, as_version=4)), budget(path.stem)
+        late += seconds > allowed
+        print(f"{'✓' if seconds <= allowed else '✗'} {path.stem:28} {seconds:5.1f} s of {allowed}")
+    return 1 if late else 0
+
+
+def _progress(options: Namespace) -> int:
+    from etgp_viz.course.classroom import TOTALS, collect, write_csv
+
+    rows = collect(options.folder)
+    if not rows:
+        print(f"No files of students in {options.folder}: expected NAME/progress.json or NAME.json")
+        return 1
+    table = [TOTALS, *(tuple(str(row.get(name, "")) for name in TOTALS) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        )
+    print("Formative: anybody can edit these files. They are no basis for marks.")
+    if options.output is not None:
+        write_csv(rows, Path(options.output))
+        print(f"With every exercise: {options.output}")
+    return 0

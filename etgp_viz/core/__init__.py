@@ -1,0 +1,1 @@
+"""The ETGP model itself; read this first (docs/reading_the_core.md leads through it)."""

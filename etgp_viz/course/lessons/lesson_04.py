@@ -1,0 +1,382 @@
+"""Exercises of lesson 04, one latent and C processes. What is heavy is loaded when it is needed."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from etgp_viz.course.answers import ArrayFunction, Function, Number, Numbers
+from etgp_viz.course.exercise import Exercise, Lesson, Mistake
+from etgp_viz.course.lessons.lesson_04_target import KERNEL, MATCH
+
+__all__ = ["LESSON"]
+
+# 04.1 -----------------------------------------------------------------------------------------
+
+_GUESSED = ("f1, f2", "f1, f3", "own latents")
+_SCALES, _SHIFTS = (2.0, 5.0, -0.6), (1.0, -3.0, 4.0)
+
+
+def _guess(*correlations: float) -> dict[str, float]:
+    return dict(zip(_GUESSED, correlations, strict=True))
+
+
+def _drawn_correlations() -> str:
+    from etgp_viz.core import flows
+    from etgp_viz.records import prior, shared_latent
+
+    params, noise = np.column_stack([_SCALES, _SHIFTS]), prior.noise(0, 3, 2000)
+    one, own = (
+        np.corrcoef(shared_latent.joint_draws(model, flows.Linear(), params, 1.0, noise))
+        for model in ("etgp", "tgp")
+    )
+    return (
+        f"In 2000 joint draws they are {one[0, 1]:.2f}, {one[0, 2]:.2f} and {own[0, 1]:.2f}."
+    ).replace("-", "−")
+
+
+PREDICT = Exercise(
+    id="04.1",
+    kind="predict-then-reveal",
+    prompt=(
+        "At one input x let f₀(x) have variance 1. Three classes have linear flows: f¹ = 2·f₀ + 1, "
+        "f² = 5·f₀ − 3 and f³ = −0.6·f₀ + 4. Predict three correlations at this x: that of f¹ and "
+        "f²; that of f¹ and f³; and that of f¹ and f² in the naive TGP, where the flows are the "
+        "same but each class bends a draw of its own."
+    ),
+    stub='prediction = {"f1, f2": None, "f1, f3": None, "own latents": None}',
+    name="prediction",
+    answer=Numbers(_GUESSED, tolerance=0.05),
+    truth=lambda: _guess(1, -1, 0),
+    mistakes={
+        "a new latent for each class": Mistake(
+            lambda: _guess(0, 0, 0),
+            "You drew a new latent for each class. In ETGP there is one draw of f₀, and every "
+            "class bends that same draw.",
+        ),
+        "covariances": Mistake(
+            lambda: _guess(10, -1.2, 0),
+            "These are covariances, aᶜ·aᵈ·Var[f₀]. For a correlation divide by both standard "
+            "deviations, |aᶜ| and |aᵈ|.",
+        ),
+        "scales matter": Mistake(
+            lambda: _guess(0.4, -0.3, 0),
+            "A correlation does not see how strongly a class is stretched: dividing by the "
+            "standard deviations takes |aᶜ| away. Only the sign of aᶜ is left.",
+        ),
+        "the sign": Mistake(
+            lambda: _guess(1, 1, 0),
+            "The scale of f³ is negative: where f₀ goes up, f³ goes down.",
+        ),
+        "equal flows link": Mistake(
+            lambda: _guess(1, -1, 1),
+            "In the naive TGP each class has a latent of its own, independent of the others. "
+            "Flows bend; they do not link.",
+        ),
+    },
+    hints=(
+        "Write f² with the help of f¹: solve f¹ = 2·f₀ + 1 for f₀ first.",
+        "If one number is a straight line of another, f² = s·f¹ + t, their correlation is 1 for "
+        "s > 0 and −1 for s < 0, whatever the size of s.",
+        "Rising line: 1. Falling line: −1. Independent draws: 0.",
+    ),
+    solution='prediction = {"f1, f2": 1, "f1, f3": -1, "own latents": 0}',
+    explanation=(
+        "With linear flows each class is a straight line of each other class at the same x, so "
+        "the correlation is exactly 1 or −1. Without the shared draw nothing links them."
+    ),
+    reveal=_drawn_correlations,
+)
+
+
+# 04.2 -----------------------------------------------------------------------------------------
+
+
+def from_pivot(f1: float, a1: float, b1: float, a2: float, b2: float) -> float:
+    """f² from the pivot f¹, through f₀."""
+    f0 = (f1 - b1) / a1
+    return a2 * f0 + b2
+
+
+PIVOT = Exercise(
+    id="04.2",
+    kind="write-a-function",
+    prompt=(
+        "Write `from_pivot(f1, a1, b1, a2, b2)`: the value of f² at some x, given the value f1 of "
+        "the pivot there and the linear flows f¹ = a1·f₀ + b1 and f² = a2·f₀ + b2."
+    ),
+    stub="def from_pivot(f1, a1, b1, a2, b2):\n    return ...",
+    name="from_pivot",
+    answer=Function(
+        "from_pivot",
+        ("f1", "a1", "b1", "a2", "b2"),
+        ("f²",),
+        lambda rng: [round(float(value), 2) for value in rng.uniform(0.5, 3.0, 5)],
+    ),
+    truth=lambda: from_pivot,
+    mistakes={
+        "the pivot for the latent": Mistake(
+            lambda: lambda f1, a1, b1, a2, b2: a2 * f1 + b2,
+            "You put f¹ into the second flow as if it were f₀. Undo the first flow before: H¹(f¹).",
+        ),
+        "the shift of the pivot": Mistake(
+            lambda: lambda f1, a1, b1, a2, b2: a2 * f1 / a1 + b2,
+            "The shift b1 of the pivot is still in there: take it off before you divide by a1.",
+        ),
+        "divided before shifted": Mistake(
+            lambda: lambda f1, a1, b1, a2, b2: a2 * (f1 / a1 - b1) + b2,
+            "Undo the steps in reversed order: the shift came last, so it goes first. "
+            "(f1 − b1)/a1, not f1/a1 − b1.",
+        ),
+        "not undone": Mistake(
+            lambda: lambda f1, a1, b1, a2, b2: a2 * (a1 * f1 + b1) + b2,
+            "You applied the first flow once more. Its inverse H¹ is needed: (f1 − b1)/a1.",
+        ),
+        "only the latent": Mistake(
+            lambda: lambda f1, a1, b1, a2, b2: (f1 - b1) / a1,
+            "This is f₀, halfway there. Now apply the second flow to it.",
+        ),
+    },
+    hints=(
+        "Two steps: back from f¹ to f₀, then forth from f₀ to f².",
+        "Solve f1 = a1·f₀ + b1 for f₀.",
+        "f0 = (f1 - b1) / a1, and then a2 * f0 + b2.",
+    ),
+    solution=(
+        "def from_pivot(f1, a1, b1, a2, b2):\n"
+        "    f0 = (f1 - b1) / a1  # undo the first flow\n"
+        "    return a2 * f0 + b2  # apply the second one"
+    ),
+    explanation=(
+        "f² = G²(H¹(f¹)): one value gives all others, with no randomness left. It needs a1 ≠ 0: a "
+        "pivot that does not move says nothing about f₀."
+    ),
+    properties={
+        "A class is its own image: from_pivot(f1, a, b, a, b) is f1.": (
+            lambda function: abs(function(0.7, -2.0, 0.3, -2.0, 0.3) - 0.7) < 1e-9
+        ),
+        "There and back again gives the pivot.": (
+            lambda function: (
+                abs(function(function(0.7, 2.0, 1.0, -3.0, 4.0), -3.0, 4.0, 2.0, 1.0) - 0.7) < 1e-9
+            )
+        ),
+    },
+)
+
+
+# 04.3 -----------------------------------------------------------------------------------------
+
+
+def joint_covariance(K: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Covariance of all C·N values of linear flows with scales ``[C, N]``."""
+    from etgp_viz.records import covariance
+
+    return covariance.joint_linear(K, a)
+
+
+def _in_blocks(block: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A joint covariance whose block (c, d) is ``block(K, a, c, d)``."""
+
+    def function(K: np.ndarray, a: np.ndarray) -> np.ndarray:
+        classes = range(len(a))
+        return np.block([[block(K, a, c, d) for d in classes] for c in classes])
+
+    return function
+
+
+def _by_input(K: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """The joint covariance in the other order: all classes at the first input, and so on."""
+    order = np.arange(a.size).reshape(a.shape).T.ravel()
+    return joint_covariance(K, a)[np.ix_(order, order)]
+
+
+def _some_covariance(rng: np.random.Generator, N: int) -> np.ndarray:
+    root = rng.normal(size=(N, N))
+    return root @ root.T
+
+
+def _has_rank(function: Callable[..., np.ndarray]) -> bool:
+    rng = np.random.default_rng(1)
+    joint = np.asarray(function(_some_covariance(rng, 2), rng.normal(size=(5, 2))))
+    return joint.shape == (10, 10) and np.linalg.matrix_rank(joint) == 2
+
+
+WRITE = Exercise(
+    id="04.3",
+    kind="write-a-function",
+    prompt=(
+        "Write `joint_covariance(K, a)`: the covariance of **all** C·N values of C processes with "
+        "linear flows, for K of shape [N, N] and scales a of shape [C, N]. Rows and columns go "
+        "class by class: first f¹ at the N inputs, then f² at the N inputs, and so on."
+    ),
+    stub="def joint_covariance(K, a):\n    return ...",
+    name="joint_covariance",
+    answer=ArrayFunction(
+        "joint_covariance",
+        ("K", "a"),
+        ("the joint covariance",),
+        lambda rng: [
+            (lambda root: root @ root.T)(rng.normal(size=(4, 4))),
+            rng.normal(size=(3, 4)),
+        ],
+        shape=(12, 12),
+    ),
+    truth=lambda: joint_covariance,
+    mistakes={
+        "forgot the second scale": Mistake(
+            lambda: _in_blocks(lambda K, a, c, d: a[c][:, None] * K),
+            "You forgot aᵈ(x′): the rows of each block are scaled by aᶜ, its columns must be "
+            "scaled by aᵈ as well.",
+        ),
+        "one class's scale twice": Mistake(
+            lambda: _in_blocks(lambda K, a, c, d: np.outer(a[c], a[c]) * K),
+            "Block (c, d) has aᶜ on both sides: its columns belong to class d and take aᵈ.",
+        ),
+        "variance for standard deviation": Mistake(
+            lambda: _in_blocks(lambda K, a, c, d: np.outer(a[c] ** 2, a[d] ** 2) * K),
+            "The scales are squared once too often. aᶜ is like a standard deviation: it comes "
+            "once from each side, and its square appears by itself where c = d.",
+        ),
+        "a new latent for each class": Mistake(
+            lambda: _in_blocks(lambda K, a, c, d: (c == d) * np.outer(a[c], a[c]) * K),
+            "The blocks between different classes are zero: that is a new latent for each class. "
+            "Here all classes bend one f₀.",
+        ),
+        "input by input": Mistake(
+            lambda: _by_input,
+            "The entries are right and their order is not: go class by class, so that the first N "
+            "rows are f¹ at all inputs.",
+        ),
+        "a matrix product": Mistake(
+            lambda: _in_blocks(lambda K, a, c, d: np.outer(a[c], a[d]) @ K),
+            "aᶜ(aᵈ)ᵀ and K are multiplied entry by entry (⊙, in NumPy *), not as matrices (@).",
+        ),
+    },
+    hints=(
+        "Begin with one pair of classes c, d: an N×N block with entries aᶜ(x)·aᵈ(x′)·K(x, x′).",
+        "np.outer(a[c], a[d]) * K is that block; np.block puts a list of lists of blocks together. "
+        "Or stack the maps: F = A f₀ with A of shape [C·N, N].",
+        "A = np.concatenate([np.diag(a_c) for a_c in a]), and the joint covariance is A @ K @ A.T.",
+    ),
+    solution=(
+        "def joint_covariance(K, a):\n"
+        "    A = np.concatenate([np.diag(a_c) for a_c in a])  # [C·N, N]\n"
+        "    return A @ K @ A.T"
+    ),
+    explanation=(
+        "All C·N values are one linear map A of N values of f₀. So their law is Gaussian, with or "
+        "without the pivot among them, and its covariance A K Aᵀ has rank N at most."
+    ),
+    properties={
+        "Five classes at two inputs are 10 values, and their covariance has rank 2.": _has_rank,
+        "With all scales 1, every block is K itself.": (
+            lambda function: np.allclose(
+                function(np.array([[2.0, 0.5], [0.5, 1.0]]), np.ones((3, 2))),
+                np.tile([[2.0, 0.5], [0.5, 1.0]], (3, 3)),
+            )
+        ),
+    },
+)
+
+
+# 04.4 -----------------------------------------------------------------------------------------
+
+BENT = Exercise(
+    id="04.4",
+    kind="numeric",
+    prompt=(
+        "At one input let f₀ be standard normal. Class 1 is f₀ itself, class 2 is bent: "
+        "f² = exp(f₀). Compute the correlation of f¹ and f², to two digits or more. You may use "
+        "three facts about a standard normal z: E[exp(z)] = √e, E[exp(2z)] = e², E[z·exp(z)] = √e."
+    ),
+    stub="correlation = ...",
+    name="correlation",
+    answer=Number(tolerance=0.01),
+    truth=lambda: 1.0 / np.sqrt(np.e - 1.0),
+    mistakes={
+        "one determines the other": Mistake(
+            lambda: 1.0,
+            "Each value does determine the other, but not along a straight line. A correlation is "
+            "1 only on a straight line.",
+        ),
+        "variance for standard deviation": Mistake(
+            lambda: np.sqrt(np.e) / (np.e * (np.e - 1.0)),
+            "You divided by the variance of f². A correlation divides by its standard deviation, "
+            "the square root.",
+        ),
+        "a covariance": Mistake(
+            lambda: np.sqrt(np.e),
+            "√e is the covariance. Divide by both standard deviations.",
+        ),
+        "the second moment": Mistake(
+            lambda: np.exp(-0.5),
+            "e² is the second moment E[exp(2z)]. The variance of f² is that minus the square of "
+            "its mean, e² − e.",
+        ),
+        "uncorrelated": Mistake(
+            lambda: 0.0,
+            "Both rise with f₀, so their covariance is positive.",
+        ),
+    },
+    hints=(
+        "Covariance first: E[f¹·f²] − E[f¹]·E[f²], and E[f¹] = 0.",
+        "Var[f¹] = 1, and Var[f²] = E[exp(2z)] − E[exp(z)]².",
+        "√e divided by √(e² − e).",
+    ),
+    solution="correlation = np.sqrt(np.e) / np.sqrt(np.e**2 - np.e)",
+    explanation=(
+        "1/√(e − 1): below 1, although f² is a function of f¹. A correlation sees the straight "
+        "part of a dependence only, here the first of the Hermite terms."
+    ),
+)
+
+
+LESSON = Lesson(
+    number="04",
+    title="One latent, C processes",
+    setup=(
+        "import numpy as np\n\n"
+        "from etgp_viz import prior\n"
+        "from etgp_viz.course import check, hint, progress, solution\n"
+        "from etgp_viz.course.lessons.lesson_04_target import hidden_covariance\n\n"
+        "x = np.linspace(-3, 3, 25)\n"
+        f'K = prior.covariance_matrix(prior.kernel("{KERNEL}"), x)  # of f₀ at 25 inputs\n'
+        "target = hidden_covariance()  # for the last exercise"
+    ),
+    exercises=(PREDICT, PIVOT, WRITE, BENT, MATCH),
+    teaching={
+        "": (
+            "**Timing** (50 minutes): Predict 5, Play 8, pivot 7, Proposition 1 with 04.3 12, "
+            "Hermite series 8, target 7, Reflect 3. With 35 minutes leave the Hermite section for "
+            "reading, but keep exercise 04.4: it needs no series."
+        ),
+        "Predict": (
+            "**What goes wrong.** Most answer with ratios of scales. Ask the room for the "
+            "correlation of a height in metres with the same height in feet.\n\n"
+            "**Ask.** Which of the three numbers changes if all shifts change?"
+        ),
+        "Play": (
+            "**Show with *present*.** SharedLatentExplorer, preset *Straight maps*, then switch "
+            "the model to the naive TGP and back: the line of dots becomes a cloud, and a line "
+            "again. One switch is the whole lesson."
+        ),
+        "Derive: the pivot": (
+            "**What goes wrong.** Students read the product of Dirac deltas as a further source of "
+            "randomness. Say it in words: draw one, compute the rest."
+        ),
+        "Derive: Proposition 1, for every pair of classes": (
+            "**Ask.** Where in the derivation did we use that one of the two classes is the pivot? "
+            "(Nowhere.) Let somebody find the sentence in the paper's appendix that says the joint "
+            "is unknown."
+        ),
+        "Derive: any flow, the Hermite series": (
+            "**Depth.** For a class that has not met orthogonal polynomials say only: a curve is a "
+            "straight part plus wiggles that are uncorrelated with it, and each wiggle of order n "
+            "forgets distance as ρⁿ."
+        ),
+        "Reflect": (
+            "**Discussion.** Is a correlation of ±1 at each input a defect for classification? "
+            "Let one group defend *yes* (no uncertainty about which of two classes is higher, "
+            "given f₀) and one *no* (shifts and scales are free functions of x)."
+        ),
+    },
+)

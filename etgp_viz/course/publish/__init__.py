@@ -1,0 +1,1 @@
+"""The course as files to hand out: notebooks, handouts and slides."""

@@ -1,0 +1,1 @@
+"""Everything that leans on plotly's internals."""

@@ -1,0 +1,206 @@
+"""One model at work on one set of data, as the states of `InferenceExplorer` ask for it.
+
+`Study` does what the script of `code` says, line by line.
+"""
+
+import dataclasses
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from etgp_viz.backend import unchecked
+from etgp_viz.datasets import toys
+from etgp_viz.records import inference as inference_records
+from etgp_viz.records.live_training import Curve, LiveTraining
+from etgp_viz.rivals.build_model import build
+
+
+@dataclass(frozen=True)
+class View:
+    """How a model is looked at: where the cut lies, and with how many dropout draws."""
+
+    cut: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One look at a study; `history` is what had been done until then."""
+
+    view: View
+    beliefs: inference_records.Beliefs
+    curve: Curve
+    errors: inference_records.NodeErrors | None
+    history: tuple[tuple[int, float], ...]
+    steps: int
+
+
+class Study:
+    """Data, a model, its training and a window to look through. One thread at a time uses it."""
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+        self.data = _data(state)
+        self.window = inference_records.window(self.data[0])
+        self._blank: dict[int, inference_records.Classes] = {}
+        self._errors: inference_records.NodeErrors | None = None
+        self._compared: tuple[Any, float] = (None, 0.0)  # after which history, and when
+
+    @cached_property
+    def training(self) -> LiveTraining:
+        """A new model with its optimiser, made when it is first needed."""
+        state, (X, _) = self._state, self.data
+        # M rows of the data: quicker than k-means, and they have somewhere to go.
+        rows = np.random.default_rng(state.seed).permutation(len(X))[: state.num_inducing]
+        model = build(
+            f"etgp-{state.flow}", X, state.num_classes, inducing_points=X[rows],
+            hidden=(state.hidden,), dropout=state.dropout, num_quadrature=state.num_quadrature,
+            seed=state.seed,
+        )  # fmt: skip
+        options = {"batch_size": state.batch_size or None, "seed": state.seed}
+        return LiveTraining(model, self.data, learning_rate=state.learning_rate, **options)
+
+    def blank(self, samples: int) -> inference_records.Classes:
+        """Probabilities before training; no model is needed for them."""
+        if samples not in self._blank:
+            self._blank[samples] = inference_records.undecided(
+                self.window, self.data, self._state.num_classes, samples
+            )
+        return self._blank[samples]
+
+    def look(self, view: View) -> Seen:
+        """Everything as it is now, but for the comparison of quadrature with Monte Carlo."""
+        training = self.training
+        with unchecked():
+            beliefs = inference_records.look(
+                training.model, self.window, self.data, cut=view.cut, samples=view.samples
+            )
+        if not training.steps:
+            point, bayes = self.blank(0), self.blank(view.samples)
+            beliefs = dataclasses.replace(beliefs, point=point, bayes=bayes)
+        history = tuple(training.history)
+        return Seen(view, beliefs, training.curve(), self._errors, history, training.steps)
+
+    def look_again(self, seen: Seen, view: View) -> Seen:
+        """The same model in another view; if only the cut moved, the rest stays."""
+        if seen.view.samples != view.samples:
+            return self.look(view)
+        with unchecked():
+            warped = inference_records.warped(self.training.model, self.window, view.cut)
+        latent = dataclasses.replace(seen.beliefs.latent, cut=warped.cut)
+        beliefs = dataclasses.replace(seen.beliefs, latent=latent, warped=warped)
+        return dataclasses.replace(seen, view=view, beliefs=beliefs)
+
+    def compare(self, seconds: float = 0.0) -> inference_records.NodeErrors:
+        """Quadrature and Monte Carlo; the last comparison if it is valid or so many seconds old."""
+        after, when = self._compared
+        history, now = tuple(self.training.history), time.monotonic()
+        if self._errors is None or (history != after and now - when >= seconds):
+            with unchecked():
+                self._errors = inference_records.node_errors(self.training.model, self.data)
+            self._compared = (history, now)
+        return self._errors
+
+
+def code(state: Any, history: tuple[tuple[int, float], ...]) -> str:
+    """A script that does the same and computes the same `records`."""
+    toy, inputs = _toy(state)
+    options = f", num_inputs={inputs}" if inputs else ""
+    lines = [
+        "import numpy as np",
+        "from etgp_viz import build",
+        "from etgp_viz.records import inference as inference_records",
+        "from etgp_viz.datasets import toys",
+        "from etgp_viz.figures import class_regions, elbo, latent_posterior, node_errors",
+        "from etgp_viz.figures import warped_posterior",
+        "from etgp_viz.records.live_training import LiveTraining",
+        "",
+        f"toy = toys.{toy}({state.num_data}, {state.num_classes}, noise={state.noise!r}, "
+        f"seed={state.seed}{options})",
+        "X, Y = toy.X, toy.Y",
+    ]
+    points = _clicked(state)
+    if len(points):
+        lines += [
+            "clicked = [  # input(s) and class, from 0",
+            *(f"    {', '.join(map(repr, chunk))}," for chunk in _chunks(points.ravel().tolist())),
+            "]",
+            f"clicked = np.reshape(clicked, (-1, {points.shape[1]}))",
+            "X, Y = np.vstack([X, clicked[:, :-1]]), np.vstack([Y, clicked[:, -1:].astype(int)])",
+        ]
+    lines += [
+        f"rows = np.random.default_rng({state.seed}).permutation(len(X))[:{state.num_inducing}]",
+        f'model = build("etgp-{state.flow}", X, {state.num_classes}, inducing_points=X[rows],',
+        f"              hidden=({state.hidden},), dropout={state.dropout!r}, "
+        f"num_quadrature={state.num_quadrature}, seed={state.seed})",
+        f"training = LiveTraining(model, (X, Y), batch_size={state.batch_size or None}, "
+        f"seed={state.seed})",
+    ]
+    if history:
+        lines += [
+            f"for steps, rate in {list(history)!r}:",
+            "    if not steps:",
+            "        training.keep_best()",
+            "        continue",
+            "    training.learning_rate = rate",
+            "    training.step(steps)",
+        ]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "beliefs = inference_records.look(model, inference_records.window(X), (X, Y), "
+            f"cut={state.cut!r}, samples={state.samples})",
+            "records = {",
+            '    "point": beliefs.point,',
+            '    "bayes": beliefs.bayes,',
+            '    "latent": beliefs.latent,',
+            '    "warped": beliefs.warped,',
+            '    "elbo": training.curve(),',
+            '    "nodes": inference_records.node_errors(model, (X, Y)),',
+            "}",
+            'class_regions.make(records["point"]).show()',
+            'class_regions.make(records["bayes"]).show()',
+            'latent_posterior.make(records["latent"]).show()',
+            'warped_posterior.make(records["warped"]).show()',
+            'elbo.make(records["elbo"]).show()',
+            'node_errors.make(records["nodes"]).show()',
+        ]
+    )
+
+
+def _toy(state: Any) -> tuple[str, int | None]:
+    """The generator's name, and the number of inputs where it offers a choice."""
+    name, _, one = state.data.partition(" ")
+    return name, (1 if one else 2) if name in ("blobs", "region") else None
+
+
+def _data(state: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The toy data, and below them the points that were clicked."""
+    name, inputs = _toy(state)
+    options = {} if inputs is None else {"num_inputs": inputs}
+    toy = toys.TOYS[name](
+        state.num_data, state.num_classes, noise=state.noise, seed=state.seed, **options
+    )
+    points = _clicked(state)
+    X = np.vstack([toy.X, points[:, :-1]])
+    return X, np.vstack([toy.Y, points[:, -1:].astype(int)])
+
+
+def _clicked(state: Any) -> np.ndarray:
+    """Inputs and class (from 0) of the clicked points whose class exists, ``[n, D + 1]``."""
+    points = np.reshape(state.added, (-1, 3)) - [0.0, 0.0, 1.0]
+    points = points[points[:, 2] < state.num_classes]
+    return points if is_flat(state) else points[:, [0, 2]]
+
+
+def is_flat(state: Any) -> bool:
+    """Whether the data have two inputs."""
+    return state.data != "waves" and not state.data.endswith("1-d")
+
+
+def _chunks(values: list[float], size: int = 12) -> list[list[float]]:
+    return [values[k : k + size] for k in range(0, len(values), size)]

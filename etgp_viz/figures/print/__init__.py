@@ -1,0 +1,1 @@
+"""The pictures in matplotlib, for slides and papers; one module per story."""

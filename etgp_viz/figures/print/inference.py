@@ -1,0 +1,117 @@
+"""What a model has learnt, in matplotlib, for slides and papers."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from etgp_viz.figures import style
+from etgp_viz.figures.class_regions import FAINT, FULL, ROW
+from etgp_viz.records.inference import Classes, Latent, NodeErrors, Warped
+from etgp_viz.records.live_training import Curve
+
+MARKERS = "osD^vPX*"
+
+
+def make(
+    point: Classes, bayes: Classes, latent: Latent, warped: Warped, elbo: Curve, nodes: NodeErrors
+) -> Figure:
+    """Both predictions and the latent above; warped processes, ELBO and node errors below."""
+    fig = Figure(figsize=(13.0, 7.5), layout="constrained")
+    above, below = fig.subplots(2, 3)
+    _draw_classes(above[0], point, "point estimate (PE)")
+    _draw_classes(above[1], bayes, f"Bayesian average (BA), {bayes.samples} draws")
+    _draw_latent(above[2], latent)
+    _draw_warped(below[0], warped)
+    _draw_elbo(below[1], elbo)
+    _draw_nodes(below[2], nodes)
+    return fig
+
+
+def _draw_classes(axes: Axes, record: Classes, title: str) -> None:
+    C, where = len(record.probabilities), record.window
+    colours = [style.colour(c, C) for c in range(C)]
+    flat = where.y is not None
+    if where.y is not None:
+        paint = np.array([(*_rgb(colour), 1.0) for colour in colours])[record.winner]
+        paint[..., 3] = FAINT + (FULL - FAINT) * record.strength
+        ends = (where.x[0], where.x[-1], where.y[0], where.y[-1])
+        axes.imshow(paint, extent=ends, origin="lower", interpolation="nearest")
+        if np.min(record.uncertainty) < 0.5 < np.max(record.uncertainty):
+            axes.contour(where.x, where.y, record.uncertainty, [0.5], colors=style.NEUTRAL)
+        axes.set(xlabel="input x₁", ylabel="input x₂", aspect="equal")
+    else:
+        axes.stackplot(where.x, record.probabilities, colors=colours, alpha=0.55)
+        axes.set(xlabel="input x", ylabel="probability")
+    for c in range(C):
+        own = record.X[record.labels == c]
+        height = own[:, 1] if flat else np.full(len(own), 1.0 + ROW * (c + 1))
+        look: dict[str, Any] = {"color": colours[c], "marker": MARKERS[c], "s": 10}
+        look |= {"label": f"class {c + 1}", "linewidths": 0.3, "edgecolors": "white"}
+        axes.scatter(own[:, 0], height, **look)
+    axes.set_title(f"{title}, {record.accuracy:.0%} right")
+    axes.legend(frameon=False, fontsize="x-small", loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _draw_latent(axes: Axes, record: Latent) -> None:
+    where, Z = record.window, record.Z
+    if where.y is not None:
+        top = np.max(np.abs(record.mean)) or 1.0
+        look: dict[str, Any] = {"cmap": style.DIVERGING, "vmin": -top, "vmax": top}
+        mesh = axes.pcolormesh(where.x, where.y, record.mean, rasterized=True, **look)
+        axes.figure.colorbar(mesh, ax=axes, shrink=0.7)
+        axes.plot(Z[:, 0], Z[:, 1], "+", color="#222222")
+        axes.set(xlabel="input x₁", ylabel="input x₂", aspect="equal")
+        axes.set_title("mean of q(f₀), inducing points")
+        return
+    reach = 2.0 * record.deviation
+    shade: dict[str, Any] = {"color": style.NEUTRAL, "alpha": 0.25, "linewidth": 0}
+    axes.fill_between(where.x, record.mean - reach, record.mean + reach, **shade)
+    axes.plot(where.x, record.mean, color=style.NEUTRAL, lw=3)
+    axes.plot(
+        Z[:, 0], np.full(len(Z), 0.03), "|", color="black", transform=axes.get_xaxis_transform()
+    )
+    axes.set(xlabel="input x", ylabel="f₀(x)", title="q(f₀), mean ± 2 sd; inducing points")
+    axes.margins(x=0)
+
+
+def _draw_warped(axes: Axes, record: Warped) -> None:
+    C = len(record.median)
+    for c in range(C):
+        colour = style.colour(c, C)
+        axes.fill_between(record.x, *record.band[:, c], color=colour, alpha=0.18, linewidth=0)
+        axes.plot(record.x, record.median[c], color=colour, label=style.process(c))
+    at = "" if record.cut is None else f" at x₂ = {record.cut:.2f}"
+    axes.set(xlabel="input x" if record.cut is None else "input x₁", ylabel="fᶜ")
+    axes.set_title(f"warped processes{at}: median, central 95 %")
+    axes.legend(frameon=False, fontsize="x-small", loc="upper left", bbox_to_anchor=(1, 1))
+    axes.margins(x=0)
+
+
+def _draw_elbo(axes: Axes, record: Curve) -> None:
+    axes.plot(record.steps, record.elbo, color="black", lw=2, label="ELBO")
+    axes.plot(record.steps, record.expected, "--", color=style.NEUTRAL, label="E[log p]")
+    axes.plot(record.steps, record.kl, ":", color=style.NEUTRAL, label="KL[q(u₀) ‖ p(u₀)]")
+    axes.set(xlabel="step", ylabel="nats", title="the ELBO and its parts")
+    axes.legend(frameon=False, fontsize="small")
+
+
+def _draw_nodes(axes: Axes, record: NodeErrors) -> None:
+    floor = 1e-16
+    blue, orange = style.PALETTE[0], style.PALETTE[3]
+    axes.loglog(record.nodes, np.maximum(record.quadrature, floor), "o-", color=blue,
+                label="quadrature, Q nodes")  # fmt: skip
+    axes.loglog(record.draws, np.maximum(record.monte_carlo, floor), "x", color=orange,
+                label="Monte Carlo, S draws")  # fmt: skip
+    axes.loglog(record.draws, np.maximum(record.standard_error, floor), "--", color=orange,
+                label="its standard error")  # fmt: skip
+    axes.axvline(record.used, color=style.NEUTRAL, linestyle=":")
+    axes.set(
+        xlabel="nodes or draws for each row", ylabel="absolute error", title="error of E[log p]"
+    )
+    axes.legend(frameon=False, fontsize="small")
+
+
+def _rgb(colour: str) -> tuple[float, ...]:
+    return tuple(int(colour[k : k + 2], 16) / 255.0 for k in (1, 3, 5))

@@ -1,0 +1,84 @@
+"""The panels of a comparison for print, by matplotlib: a row of data sets, as in the paper."""
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+from etgp_viz.experiments.settings import shown_name
+from etgp_viz.figures.scores import LOOKS, heights
+from etgp_viz.records.results import METRICS, WAYS, Panel
+
+__all__ = ["draw", "draw_panel", "png"]
+
+
+def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
+    """Panels side by side, three in a row; ``figure.savefig`` writes them."""
+    columns = min(3, max(1, len(panels)))
+    lines = -(-len(panels) // columns)
+    tall = max(len(panel.labels) for panel in panels)
+    size = (max(4.2 * columns, 5.5), lines * (1.4 + 0.32 * tall))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(lines, columns, squeeze=False).ravel()
+    for axes, panel in zip(grid, panels, strict=False):
+        draw_panel(axes, panel)
+    for axes in grid[len(panels) :]:
+        axes.set_visible(False)
+    ways = [
+        way
+        for way in WAYS
+        if any(series.way == way and len(series.rows) for one in panels for series in one.series)
+    ]
+    handles = [Line2D([], [], linestyle="none", label=WAYS[way], **_mark(way)) for way in ways]
+    if handles:
+        across = min(len(ways), 2 * columns)
+        figure.legend(handles=handles, loc="outside upper center", ncols=across, fontsize=9)
+    if caption:
+        figure.supxlabel(caption, fontsize=7, color="0.4")
+    return figure
+
+
+def png(panels: Sequence[Panel], caption: str = "") -> bytes:
+    """The same as the content of a PNG file, which a notebook shows by ``IPython``'s ``Image``."""
+    content = io.BytesIO()
+    draw(panels, caption).savefig(content, format="png", dpi=110)
+    return content.getvalue()
+
+
+def draw_panel(axes: Any, record: Panel) -> None:
+    """One data set: rows of models, marks with bars, a dotted line at the best."""
+    metric, best = METRICS[record.metric], record.best()
+    for series in record.series:
+        mark = _mark(series.way)
+        axes.errorbar(
+            series.mean, heights(series), xerr=record.bars * series.error, linestyle="none",
+            capsize=2, elinewidth=1, ecolor=mark["color"], **mark,
+        )  # fmt: skip
+    if best is not None:
+        axes.axvline(best[2], color="0.5", linestyle=":", linewidth=1)
+    axes.set_yticks(range(len(record.labels)), record.labels)
+    axes.set_ylim(max(len(record.labels), 1) - 0.5, -0.5)
+    if best is None:
+        axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color="0.4")
+        axes.set_xticks([])
+    elif metric.log:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+    arrow = "→" if metric.larger_is_better else "←"
+    axes.set_xlabel(f"{metric.words}, better {arrow}", fontsize=9)
+    axes.set_title(shown_name(record.dataset), fontsize=10)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _mark(way: str) -> dict[str, Any]:
+    colour, _, marker, filled, *_ = LOOKS[way]
+    inside = colour if filled else "none"
+    return {"color": colour, "marker": marker, "markersize": 7, "markerfacecolor": inside}

@@ -1,0 +1,73 @@
+"""The same picture for print: PNG, SVG or PDF by matplotlib."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from etgp_viz.figures import plotting
+from etgp_viz.figures.timing import LABEL_GAP, LOOKS, STYLES, tick_sizes
+from etgp_viz.records.timing import Curves, Line
+
+__all__ = ["draw"]
+
+_DASHES = {"solid": "-", "dash": "--", "dot": ":", "longdash": (0, (8, 3))}
+_MARKERS = {"circle": "o", "square": "s", "diamond": "D"}
+
+
+def draw(record: Curves, caption: str = "") -> Figure:
+    """Draw the record; ``figure.savefig`` writes it."""
+    figure = Figure(figsize=(8.0, 5.0), layout="constrained")
+    axes = figure.subplots()
+    for line in record.lines:
+        _draw_line(axes, line)
+    scale = "log" if record.log else "linear"
+    axes.set(xlabel=record.x_title, ylabel=record.y_title, xscale=scale, yscale=scale)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    sizes = tick_sizes(record)
+    axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
+    axes.minorticks_off()
+    _name_lines(axes, record)
+    if caption:
+        figure.supxlabel(caption, fontsize=7, color="0.4")
+    return figure
+
+
+def _draw_line(axes: Any, line: Line) -> None:
+    colour, dash, marker = LOOKS[line.name]
+    width, opacity, own_dash = STYLES[line.kind]
+    spread = np.stack([line.y - line.low, line.high - line.y])
+    axes.errorbar(
+        line.x,
+        line.y,
+        yerr=spread if np.any(spread) else None,
+        color=colour,
+        alpha=opacity,
+        linewidth=width * 0.8,
+        linestyle=_DASHES[own_dash or dash],
+        marker=_MARKERS[marker] if line.kind in ("measured", "reference") else None,
+        markersize=5,
+        capsize=2,
+    )
+
+
+def _name_lines(axes: Any, record: Curves) -> None:
+    """Names at the right ends, as far apart as they need."""
+    named = {line.name: line for line in reversed(record.lines) if len(line.x)}
+    if not named:
+        return
+    forward = np.log10 if record.log else np.asarray
+    low, high = forward(axes.get_ylim())
+    ends = [(float(forward(line.y[-1])) - low) / (high - low) for line in named.values()]
+    for line, height in zip(
+        named.values(), plotting.spread(np.array(ends), LABEL_GAP), strict=True
+    ):
+        axes.text(
+            1.02,
+            height,
+            line.label,
+            color=LOOKS[line.name][0],
+            transform=axes.transAxes,
+            va="center",
+        )

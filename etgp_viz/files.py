@@ -1,0 +1,218 @@
+"""The only writers of the package: whole files replaced in one move, and tables that only grow."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from etgp_viz.checks import fail
+
+__all__ = ["GrowingTable", "TableContents", "csv_line", "replacing", "write"]
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a temporary file that takes the place of ``path`` once the block has succeeded.
+
+    At every moment ``path`` is the old file or the complete new one. If the block fails, the old
+    file stays and the temporary one is removed.
+
+    Parameters
+    ----------
+    path : the file to write; its folder is made if it is missing
+
+    Yields
+    ------
+    a binary file, open for writing
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name, "notes.txt")
+    >>> with replacing(path) as file:
+    ...     _ = file.write(b"first draft")
+    >>> path.read_text()
+    'first draft'
+    >>> folder.cleanup()
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _permissions(path))
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def write(path: str | Path, content: bytes | str) -> None:
+    """Replace a file in one move; text is encoded as UTF-8."""
+    with replacing(path) as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def _permissions(path: Path) -> int:
+    """Those of the file that is replaced, or what ``open`` would give a new one."""
+    with contextlib.suppress(OSError):
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+@dataclass(frozen=True)
+class TableContents:
+    """What a growing table holds: its header, its complete lines, and where each of them ends.
+
+    Attributes
+    ----------
+    header : the JSON object of the first line
+    rows : column → text, one dictionary per complete line
+    ends : number of bytes up to the end of each of these lines
+    start : number of bytes of the first two lines
+    """
+
+    header: dict[str, Any]
+    rows: list[dict[str, str]]
+    ends: list[int]
+    start: int
+
+
+class GrowingTable:
+    """A CSV file to which lines are only ever added, below one comment line of JSON.
+
+        # {"machine": …}
+        model,classes,value
+        etgp-linear,2,0.0031
+
+    Lines are added in one write that reaches the disk, so whatever ends the program, at most the
+    last line is incomplete. Reading leaves such a line out.
+
+    Parameters
+    ----------
+    path : the file
+    columns : names of its columns
+    argument : the user's name for the file in messages
+    kind : what the file should be, for messages
+    """
+
+    def __init__(self, path: str | Path, columns: Sequence[str], argument: str, kind: str) -> None:
+        self.path = Path(path)
+        self.columns = tuple(columns)
+        self.argument = argument
+        self.kind = kind
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the file has anything in it beyond an incomplete beginning of its own."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return False
+        is_ours = content[:3] == b"# {"[: len(content)]
+        return not is_ours or content.count(b"\n") >= 2
+
+    def begin(self, header: Mapping[str, Any]) -> None:
+        """Write the first two lines of a new file."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_bytes(b"")
+        self._append(f"# {json.dumps(dict(header))}\n{csv_line(self.columns)}")
+
+    def add(self, rows: Iterable[Iterable[Any]]) -> None:
+        """Add rows, each with a value for every column, in one write."""
+        self._append("".join(map(csv_line, rows)))
+
+    def read(self) -> TableContents:
+        """Read the file; one that is not of this kind is a ValueError."""
+        content = self.path.read_bytes()
+        first, _, rest = content.partition(b"\n")
+        names, _, body = rest.partition(b"\n")
+        try:
+            header = json.loads(first.decode().removeprefix("# "))
+            has_columns = names.decode().rstrip("\r") == csv_line(self.columns).rstrip("\n")
+        except ValueError:
+            fail(self.argument, self.kind, self.path.name)
+        if not first.startswith(b"# ") or not isinstance(header, dict) or not has_columns:
+            fail(self.argument, f"{self.kind} by this version (or a new file)", self.path.name)
+        start = len(first) + len(names) + 2
+        rows: list[dict[str, str]] = []
+        ends: list[int] = []
+        for line in body.splitlines(keepends=True):
+            if not line.endswith(b"\n"):  # incomplete: the program was ended here
+                break
+            values = _values(line)
+            if len(values) != len(self.columns):
+                number = len(rows) + 3
+                fail(self.argument, self.kind, f"{self.path.name} with a broken line {number}")
+            rows.append(dict(zip(self.columns, values, strict=True)))
+            ends.append((ends[-1] if ends else start) + len(line))
+        return TableContents(header, rows, ends, start)
+
+    def truncate(self, size: int) -> None:
+        """Cut the file off after ``size`` bytes, the end of what is complete."""
+        with open(self.path, "r+b") as file:
+            file.truncate(size)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other programs that ask for the same lock out, where the system has locks."""
+        with open(self.path, "r+b") as file:
+            with contextlib.suppress(ImportError):  # Windows has no fcntl
+                import fcntl
+
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    expected = "a file that no other program is writing to"
+                    fail(self.argument, expected, self.path.name)
+            yield
+
+    def _append(self, text: str) -> None:
+        """Add whole lines in one write, and wait until they are on the disk."""
+        content = text.encode("utf-8")
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(self.path, flags, 0o644)
+        try:
+            before = os.fstat(descriptor).st_size
+            if os.write(descriptor, content) < len(content):
+                os.ftruncate(descriptor, before)
+                raise OSError(f"{self.argument}: no room left on the disk for {self.path.name}")
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def csv_line(values: Iterable[Any]) -> str:
+    """One line of CSV; floating-point numbers have six digits.
+
+    >>> csv_line(["etgp-linear", 2, 1 / 3])
+    'etgp-linear,2,0.333333\\n'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(
+        f"{value:.6g}" if isinstance(value, float) else value for value in values
+    )
+    return text.getvalue()
+
+
+def _values(line: bytes) -> list[str]:
+    """The values of one line, none if it is not CSV."""
+    try:
+        return next(csv.reader([line.decode()]), [])
+    except (UnicodeDecodeError, csv.Error):
+        return []

@@ -1,0 +1,1 @@
+"""The numbers behind each picture, one module per story."""

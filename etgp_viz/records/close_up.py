@@ -1,0 +1,234 @@
+"""A closer look at one run, as records that pictures are drawn from.
+
+`etgp_viz.experiments.detail` says what was kept of a run, and how it was computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from etgp_viz.checks import check_choice
+
+__all__ = [
+    "Confusion",
+    "Curve",
+    "Hardest",
+    "Lines",
+    "Projection",
+    "ReliabilityBins",
+    "confusion",
+    "elbo",
+    "hardest",
+    "lines",
+    "projection",
+    "reliability_bins",
+]
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Test rows by true class (down) and predicted class (across).
+
+    Attributes
+    ----------
+    names : of the C classes
+    counts : ``[C, C]``
+    """
+
+    names: tuple[str, ...]
+    counts: np.ndarray
+
+    @property
+    def share(self) -> np.ndarray:
+        """Of the rows of each true class, the share that was taken for each class ``[C, C]``."""
+        return self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
+
+    def worst(self) -> tuple[str, str, int]:
+        """True class, predicted class and count of the most frequent confusion."""
+        wrong = self.counts - np.diag(np.diag(self.counts))
+        true, said = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        return self.names[true], self.names[said], int(wrong[true, said])
+
+
+@dataclass(frozen=True)
+class ReliabilityBins:
+    """Accuracy against confidence, in bins of the confidence that hold any test rows.
+
+    Attributes
+    ----------
+    way : ``"pe"`` or ``"ba"``
+    confidence, accuracy, count : of the bins ``[B]``
+    """
+
+    way: str
+    confidence: np.ndarray
+    accuracy: np.ndarray
+    count: np.ndarray
+
+    @property
+    def ece(self) -> float:
+        """Σ_b (n_b / N) |accuracy_b − confidence_b|."""
+        gaps = np.abs(self.accuracy - self.confidence)
+        return float(self.count @ gaps / self.count.sum())
+
+
+@dataclass(frozen=True)
+class Hardest:
+    """The test rows whose labels were least expected, the hardest first.
+
+    Attributes
+    ----------
+    rows : which rows of the data set ``[H]``
+    labels, said : names of the true and of the most probable class, H each
+    of_label, of_said : their probabilities ``[H]``
+    images : ``[H, height, width]``, if a row is an image and the data set comes with scikit-learn
+    """
+
+    rows: np.ndarray
+    labels: tuple[str, ...]
+    said: tuple[str, ...]
+    of_label: np.ndarray
+    of_said: np.ndarray
+    images: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The ELBO ``value [T]`` at the end of the epochs ``epoch [T]``."""
+
+    epoch: np.ndarray
+    value: np.ndarray
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A function of each of a few classes along the first principal direction of the data.
+
+    Attributes
+    ----------
+    words : what it is
+    t : places on the line x̄ + t v₁ ``[T]``
+    classes : which classes ``[K]``
+    names : their names
+    values : ``[K, T]``
+    """
+
+    words: str
+    t: np.ndarray
+    classes: np.ndarray
+    names: tuple[str, ...]
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Training rows and inducing points on the first two principal directions of the data.
+
+    Attributes
+    ----------
+    data, labels : ``[N, 2]`` and the classes ``[N]`` of some training rows
+    inducing : ``[M, 2]``
+    names : of the C classes
+    is_shared : whether all classes use these inducing points; if not, they are those of a few
+    """
+
+    data: np.ndarray
+    labels: np.ndarray
+    inducing: np.ndarray
+    names: tuple[str, ...]
+    is_shared: bool
+
+
+def confusion(detail: Mapping[str, Any]) -> Confusion:
+    """The confusion matrix of the point estimate."""
+    names = tuple(detail["class_names"])
+    counts = np.zeros((len(names), len(names)), dtype=int)
+    true, said, found = np.array(detail["confusion"], dtype=int).reshape(-1, 3).T
+    counts[true, said] = found
+    return Confusion(names, counts)
+
+
+def reliability_bins(detail: Mapping[str, Any], way: str = "pe") -> ReliabilityBins:
+    """The bins of a way of predicting, without empty ones."""
+    bins = detail["reliability"][check_choice(way, "way", tuple(detail["reliability"]))]
+    count = np.array(bins["count"])
+    full = count > 0
+    return ReliabilityBins(
+        way, np.array(bins["confidence"])[full], np.array(bins["accuracy"])[full], count[full]
+    )
+
+
+def hardest(detail: Mapping[str, Any]) -> Hardest:
+    """The rows whose labels the point estimate expected least."""
+    found, names = detail["hardest"], detail["class_names"]
+    p = np.array([each["probabilities"] for each in found], dtype=float)
+    labels = np.array([each["label"] for each in found], dtype=int)
+    rows = np.array([each["row"] for each in found], dtype=int)
+    said, first = p.argmax(axis=1), np.arange(len(p))
+    return Hardest(
+        rows=rows,
+        labels=tuple(names[c] for c in labels),
+        said=tuple(names[c] for c in said),
+        of_label=p[first, labels],
+        of_said=p[first, said],
+        images=_images(detail["run"]["dataset"], rows),
+    )
+
+
+def _images(dataset: str, rows: np.ndarray) -> np.ndarray | None:
+    """Rows of digits as images; other images need files that may not be here."""
+    return _digits()[rows] if dataset == "digits" else None
+
+
+@lru_cache(maxsize=1)
+def _digits() -> np.ndarray:
+    from etgp_viz import datasets
+
+    data = datasets.load("digits")
+    assert data.image_shape is not None
+    return data.X.reshape(-1, *data.image_shape)
+
+
+def elbo(detail: Mapping[str, Any]) -> Curve:
+    """The ELBO over the epochs."""
+    return Curve(np.array(detail["elbo"]["epoch"]), np.array(detail["elbo"]["value"], float))
+
+
+def lines(detail: Mapping[str, Any], part: str = "scale") -> Lines:
+    """What a model learned, along the first principal direction.
+
+    Parameters
+    ----------
+    detail : of a run
+    part : ``"scale"``, the aᶜ(x) of an ETGP's flows, or ``"offset"``, their bᶜ(x). For SVGPs, which
+        have no flows, the standard deviation and the mean of fᶜ(x), which play these parts.
+    """
+    is_scale = check_choice(part, "part", ("scale", "offset")) == "scale"
+    line, names = detail["line"], detail["class_names"]
+    if "a" in line:
+        linear = detail["run"]["model"] == "etgp-linear"
+        words = ("scale aᶜ(x)" if linear else "mean slope aᶜ(x)") if is_scale else "offset bᶜ(x)"
+        values = line["a" if is_scale else "b"]
+    else:
+        words = "standard deviation of fᶜ(x)" if is_scale else "mean of fᶜ(x)"
+        values = line["deviation" if is_scale else "mean"]
+    classes = np.array(line["classes"], dtype=int)
+    shown = tuple(names[c] for c in classes)
+    return Lines(words, np.array(line["t"]), classes, shown, np.array(values, dtype=float))
+
+
+def projection(detail: Mapping[str, Any]) -> Projection:
+    """Data and inducing points in two dimensions."""
+    found = detail["projection"]
+    return Projection(
+        data=np.array(found["data"], dtype=float),
+        labels=np.array(found["labels"], dtype=int),
+        inducing=np.array(found["inducing"], dtype=float),
+        names=tuple(detail["class_names"]),
+        is_shared=set(found["inducing_labels"]) == {-1},
+    )

@@ -1,0 +1,286 @@
+"""Covariances between the C warped processes f^c(x) = G(f0(x); θ^c(x)) of one latent GP.
+
+Linear flows, f^c = a^c f0 + b^c, stack to F = A f0 + b. So *every* pair of processes, not only a
+pair with the pivot as in the paper's Proposition 1, satisfies
+
+    Cov[f^c(x), f^d(x')] = a^c(x) a^d(x') K(x, x'),
+
+and the joint law of all C·N values is a Gaussian of rank at most N.
+
+Any flow: write f0(x) = µ(x) + σ(x) z and expand each warp in normalised Hermite polynomials,
+
+    G(µ(x) + σ(x) z; θ^c(x)) = Σ_n h_n^c(x) He_n(z)/√n!.
+
+By Mehler's formula E[He_n(z) He_m(z')]/√(n! m!) = δ_nm ρⁿ for standard normal z, z' with
+correlation ρ, so that
+
+    Cov[f^c(x), f^d(x')] = Σ_{n≥1} h_n^c(x) h_n^d(x') ρ(x, x')ⁿ.
+
+Proposition 1 is the term n = 1, the only one that a linear flow has.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+
+from etgp_viz.backend import check_shapes
+from etgp_viz.checks import check_count, check_positive
+from etgp_viz.core.expectations import gauss_hermite
+from etgp_viz.core.flows import Flow
+
+__all__ = [
+    "HermiteSeries",
+    "correlation_at_equal_inputs",
+    "empirical",
+    "empirical_of_first",
+    "hermite_series",
+    "joint",
+    "joint_linear",
+    "pair",
+    "pair_linear",
+]
+
+MAX_ORDER = 60
+# Nodes of the rule behind the coefficients: exact for polynomial flows of degree below
+# 2·NUM_NODES − MAX_ORDER, and plenty for smooth ones.
+NUM_NODES = 128
+# Draws that are multiplied at once.
+BLOCK = 100
+
+
+@check_shapes("K: [N, N]", "a_c: [N]", "a_d: [N]", "return: [N, N]")
+def pair_linear(K: np.ndarray, a_c: np.ndarray, a_d: np.ndarray) -> np.ndarray:
+    """Cov[f^c, f^d] = a^c (a^d)ᵀ ⊙ K of two linear flows, c = d included."""
+    return np.outer(a_c, a_d) * np.asarray(K)
+
+
+@check_shapes("K: [N, N]", "a: [C, N]", "return: [CN, CN]")
+def joint_linear(K: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Covariance of all C processes stacked, block (c, d) being `pair_linear` of a^c and a^d."""
+    a, K = np.asarray(a, dtype=float), np.asarray(K, dtype=float)
+    C, N = a.shape
+    blocks = a[:, :, None, None] * a[None, None, :, :] * K[None, :, None, :]  # c, n, d, m
+    return blocks.reshape(C * N, C * N)
+
+
+@dataclass(frozen=True)
+class HermiteSeries:
+    """The Hermite coefficients of C warps at N inputs, and what their truncation leaves out.
+
+    Attributes
+    ----------
+    correlation : ρ of f0, [N, N]
+    coefficients : h_n^c(x) for n = 0..order, [C, N, order + 1]; n = 0 is the mean of f^c(x)
+    remainder : Σ_{n > order} h_n^c(x)², the variance that the series misses, [C, N]
+    """
+
+    correlation: np.ndarray
+    coefficients: np.ndarray
+    remainder: np.ndarray
+
+    @property
+    def order(self) -> int:
+        """The power of ρ at which the series ends."""
+        return self.coefficients.shape[-1] - 1
+
+    def term(self, n: int, c: int, d: int) -> np.ndarray:
+        """The n-th term of Cov[f^c, f^d], [N, N]."""
+        check_count(n, "n", minimum=1, maximum=self.order)
+        h = self.coefficients
+        return h[c, :, n, None] * h[d, None, :, n] * self.correlation**n
+
+    def pair(self, c: int, d: int) -> np.ndarray:
+        """Cov[f^c, f^d], [N, N]."""
+        return _mehler(self.correlation, self.coefficients[c], self.coefficients[d])
+
+    def truncation_error(self, c: int, d: int) -> np.ndarray:
+        """A bound on what `pair` leaves out, [N, N].
+
+        |Σ_{n>m} h_n^c h_n^d ρⁿ| ≤ |ρ|^(m+1) √(remainder^c remainder^d), by Cauchy and Schwarz.
+        """
+        size = np.sqrt(self.remainder[c][:, None] * self.remainder[d][None, :])
+        return size * np.abs(self.correlation) ** (self.order + 1)
+
+    def joint(self) -> np.ndarray:
+        """Covariance of all C processes stacked, [C·N, C·N]."""
+        C = len(self.coefficients)
+        stacked = np.concatenate(self.coefficients)  # [C·N, order + 1]
+        return _mehler(np.tile(self.correlation, (C, C)), stacked, stacked)
+
+    def up_to(self, order: int) -> "HermiteSeries":
+        """The same series, ended at a lower order: what is cut off joins the remainder."""
+        check_count(order, "order", maximum=self.order)
+        cut = np.sum(self.coefficients[:, :, order + 1 :] ** 2, axis=-1)
+        return HermiteSeries(
+            self.correlation, self.coefficients[:, :, : order + 1], self.remainder + cut
+        )
+
+    def every(self, step: int) -> "HermiteSeries":
+        """The same series at every `step`-th input alone."""
+        check_count(step, "step")
+        return HermiteSeries(
+            self.correlation[::step, ::step],
+            self.coefficients[:, ::step],
+            self.remainder[:, ::step],
+        )
+
+
+@check_shapes("K: [N, N]", "params: [C, N, P]", "mean: [N]")
+def hermite_series(
+    K: np.ndarray,
+    flow: Flow,
+    params: np.ndarray,
+    *,
+    mean: np.ndarray | None = None,
+    order: int | None = None,
+    tolerance: float = 1e-6,
+) -> HermiteSeries:
+    """Expand C warps of f0 ~ N(mean, K) in Hermite polynomials.
+
+    Parameters
+    ----------
+    K : covariance of f0 at N inputs, [N, N]
+    flow : the family of maps G
+    params : raw parameters of the C flows at each input, [C, N, P]
+    mean : of f0 at each input, [N]; zero unless given
+    order : where the series ends; None for the least order at which `truncation_error` falls below
+        `tolerance` times the largest variance for every pair of classes and inputs, or MAX_ORDER
+    tolerance : see `order`
+    """
+    check_positive(tolerance, "tolerance")
+    K = np.asarray(K, dtype=float)
+    deviation = np.sqrt(np.diag(K))
+    if not np.all(deviation > 0.0):
+        raise ValueError("K: expected a positive variance at every input")
+    correlation = np.clip(K / np.outer(deviation, deviation), -1.0, 1.0)
+    centre = np.zeros(len(K)) if mean is None else np.asarray(mean, dtype=float)
+
+    nodes, weights, basis = _rule()
+    f0 = centre[:, None] + deviation[:, None] * nodes  # [N, Q]
+    values = flow.forward(f0, np.asarray(params)[:, :, None, :]).numpy()  # [C, N, Q]
+    coefficients = values @ basis
+    # Parseval: the variance is Σ_{n≥1} h_n², so this is what is left after each order.
+    variance = (values - coefficients[:, :, :1]) ** 2 @ weights
+    explained = np.cumsum(coefficients[:, :, 1:] ** 2, axis=-1)
+    left = np.maximum(variance[:, :, None] - explained, 0.0)  # [C, N, MAX_ORDER]
+    if order is None:
+        # At equal inputs ρ = 1, so the bound is largest there: the remainder itself.
+        worst = left.max(axis=(0, 1))
+        small = np.flatnonzero(worst <= tolerance * variance.max())
+        order = int(small[0]) + 1 if small.size else MAX_ORDER
+    check_count(order, "order", maximum=MAX_ORDER)
+    return HermiteSeries(correlation, coefficients[:, :, : order + 1], left[:, :, order - 1])
+
+
+@check_shapes("K: [N, N]", "params_c: [N, P]", "params_d: [N, P]", "return: [N, N]")
+def pair(
+    K: np.ndarray, flow: Flow, params_c: np.ndarray, params_d: np.ndarray, order: int = 20
+) -> np.ndarray:
+    """Cov[f^c, f^d] for any flow, by its Hermite series up to `order`; f0 has mean zero."""
+    return hermite_series(K, flow, np.stack([params_c, params_d]), order=order).pair(0, 1)
+
+
+@check_shapes("K: [N, N]", "params: [C, N, P]", "return: [CN, CN]")
+def joint(K: np.ndarray, flow: Flow, params: np.ndarray, order: int = 20) -> np.ndarray:
+    """Covariance of all C processes stacked, for any flow; f0 has mean zero."""
+    return hermite_series(K, flow, params, order=order).joint()
+
+
+@check_shapes("samples_c: [S, N]", "samples_d: [S, N]", "return[0]: [N, N]", "return[1]: [N, N]")
+def empirical(samples_c: np.ndarray, samples_d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Monte Carlo estimate of Cov[f^c, f^d] from S joint draws, and its standard error.
+
+    The estimate is the mean over draws of the products p = (f^c − mean)(f^d − mean)ᵀ (times
+    S/(S−1)), its standard error that of this mean, √(Var[p]/S) with Var[p] = E[p²] − E[p]².
+    """
+    S = check_count(len(samples_c), "samples_c", minimum=2, because="at least two draws")
+    c, d = _centred(samples_c), _centred(samples_d)
+    mean_product = _products(c, d) / S
+    mean_square = _products(c**2, d**2) / S
+    variance = np.maximum(mean_square - mean_product**2, 0.0)
+    return mean_product * S / (S - 1), np.sqrt(variance / S)
+
+
+@check_shapes("samples_c: [S, N]", "samples_d: [S, N]", "return: [K, N, N]")
+def empirical_of_first(
+    samples_c: np.ndarray, samples_d: np.ndarray, sizes: Sequence[int]
+) -> np.ndarray:
+    """The estimates of `empirical` from the first sizes[0] < sizes[1] < … draws, in one pass.
+
+    With m draws it is (Σ p − m·mean^c (mean^d)ᵀ)/(m − 1); the sums grow from size to size.
+    """
+    ends = np.array([0, *sizes])
+    if sizes[0] < 2 or np.any(np.diff(ends) <= 0) or ends[-1] > len(samples_c):
+        raise ValueError(
+            f"sizes: expected growing numbers from 2 to {len(samples_c)}, got {list(sizes)}"
+        )
+    c, d = _centred(samples_c), _centred(samples_d)
+    parts = [slice(low, high) for low, high in pairwise(ends)]
+    products = np.cumsum([_products(c[part], d[part]) for part in parts], axis=0)
+    m = ends[1:, None]
+    mean_c = np.cumsum([c[part].sum(axis=0) for part in parts], axis=0) / m
+    mean_d = np.cumsum([d[part].sum(axis=0) for part in parts], axis=0) / m
+    m = m[:, :, None]
+    return (products - m * mean_c[:, :, None] * mean_d[:, None, :]) / (m - 1)
+
+
+@check_shapes("series.coefficients: [C, N, n]", "return: [C, C, N]")
+def correlation_at_equal_inputs(series: HermiteSeries) -> np.ndarray:
+    """Corr[f^c(x), f^d(x)] at each input.
+
+    ±1 for linear flows. Any other pair of flows lowers it, although each of the two values still
+    determines the other: a correlation sees the linear part of a dependence only. A process that
+    does not vary at an input has no correlation there: NaN.
+    """
+    h = series.coefficients[:, :, 1:]
+    covariance = np.einsum("cnk,dnk->cdn", h, h)
+    variance = np.einsum("cnk,cnk->cn", h, h)
+    # The coefficients of a constant are rounding errors.
+    rounding = 1e-24 * (series.coefficients[:, :, 0] ** 2 + variance.max())
+    varies = variance > rounding
+    size = np.sqrt(variance[:, None] * variance[None, :])
+    exists = varies[:, None] & varies[None, :]
+    return np.divide(covariance, size, out=np.full_like(size, np.nan), where=exists)
+
+
+def _mehler(rho: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Σ_{n≥1} left_n right_nᵀ ⊙ ρⁿ by Horner's rule: one Hadamard product for each order."""
+    total = np.zeros_like(rho)
+    for n in range(left.shape[-1] - 1, 0, -1):
+        total = rho * (np.outer(left[:, n], right[:, n]) + total)
+    return total
+
+
+def _centred(samples: np.ndarray) -> np.ndarray:
+    samples = np.asarray(samples, dtype=float)
+    return samples - samples.mean(axis=0)
+
+
+def _products(c: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Σ_s c_s d_sᵀ over draws, [N, N].
+
+    A product with so many rows makes BLAS start threads, and on a busy machine it waits a hundred
+    times longer for them than the work takes. Blocks of draws stay below that.
+    """
+    whole = len(c) - len(c) % BLOCK
+    blocks_c, blocks_d = (z[:whole].reshape(-1, BLOCK, z.shape[1]) for z in (c, d))
+    rest = c[whole:].T @ d[whole:]
+    return np.sum(np.swapaxes(blocks_c, 1, 2) @ blocks_d, axis=0) + rest
+
+
+@cache
+def _rule() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes and weights [Q], and weighted polynomials [Q, MAX_ORDER + 1]: h = G(nodes) @ these."""
+    nodes, weights = gauss_hermite(NUM_NODES)
+    return nodes, weights, weights[:, None] * _hermite_polynomials(nodes, MAX_ORDER)
+
+
+def _hermite_polynomials(z: np.ndarray, order: int) -> np.ndarray:
+    """He_n(z)/√n! for n = 0..order, [Q, order + 1], by √(n+1) p_(n+1) = z p_n − √n p_(n−1)."""
+    columns = [np.ones_like(z), z]
+    for n in range(1, order):
+        columns.append((z * columns[n] - np.sqrt(n) * columns[n - 1]) / np.sqrt(n + 1))
+    return np.stack(columns[: order + 1], axis=-1)

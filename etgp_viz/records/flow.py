@@ -1,0 +1,221 @@
+"""The numbers of one GP under one flow: paths, the map itself, marginals and covariances."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from etgp_viz.backend import check_shapes
+from etgp_viz.core.flows import Flow
+from etgp_viz.records import prior
+from etgp_viz.records.covariance import hermite_series
+
+# Half the width of the central 95 % of a standard normal.
+Z95 = float(ndtri(0.975))
+# The radius of the disc that holds 95 % of a standard normal in the plane: 1 − exp(−r²/2) = 0.95.
+R95 = float(np.sqrt(-2.0 * np.log(0.05)))
+# The map and the marginals are drawn from −REACH to REACH standard deviations of f₀.
+REACH = 4.0
+# A flow that flattens has an infinite density; it is drawn no higher than this.
+MAX_DENSITY = 1e3
+
+
+@dataclass(frozen=True)
+class WarpedPaths:
+    """Draws of f₀ over x, and what a flow makes of them.
+
+    Attributes
+    ----------
+    x : inputs ``[N]``
+    latent : draws of f₀ ``[S, N]``
+    warped : G(f₀(x); θ(x)) ``[S, N]``
+    latent_band, warped_band : limits of the central 95 % at each x ``[2, N]``
+    at : an input to be marked
+    """
+
+    x: np.ndarray
+    latent: np.ndarray
+    warped: np.ndarray
+    latent_band: np.ndarray
+    warped_band: np.ndarray
+    at: float
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a flow over x, constrained: the numbers that stand in its formula.
+
+    Attributes
+    ----------
+    x : inputs ``[N]``
+    names : P of them
+    values : ``[N, P]``
+    at : an input to be marked
+    """
+
+    x: np.ndarray
+    names: tuple[str, ...]
+    values: np.ndarray
+    at: float
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """A flow at one input x, and what it does to the density of f₀(x).
+
+    The inverse needs no formula to be drawn: it is the same points with their axes swapped.
+
+    Attributes
+    ----------
+    at : the input x
+    f : values of the latent ``[F]``
+    g : G(f) ``[F]``
+    slope : |dG/df| ``[F]``
+    base_density : of f₀(x) at f ``[F]``
+    warped_density : of f(x) = G(f₀(x)) at g, base_density/slope ``[F]``
+    """
+
+    at: float
+    f: np.ndarray
+    g: np.ndarray
+    slope: np.ndarray
+    base_density: np.ndarray
+    warped_density: np.ndarray
+
+    @property
+    def moments(self) -> tuple[float, float, float]:
+        """Mean, standard deviation and skewness of f(x), E[h(G(f₀))] summed over the grid of f."""
+        weights = self.base_density / self.base_density.sum()
+        mean = float(weights @ self.g)
+        deviation = float(np.sqrt(weights @ (self.g - mean) ** 2))
+        third = float(weights @ (self.g - mean) ** 3)
+        return mean, deviation, third / deviation**3 if deviation > 0.0 else 0.0
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the map is a straight line, which keeps a Gaussian Gaussian."""
+        return float(np.ptp(self.slope)) <= 1e-6 * float(np.max(self.slope))
+
+
+@dataclass(frozen=True)
+class TwoPoints:
+    """Joint draws of one process at two inputs.
+
+    Attributes
+    ----------
+    x : the two inputs ``[2]``
+    draws : f(x₁) and f(x₂) ``[2, S]``
+    contour : a closed curve that holds 95 % of all draws ``[2, G]``
+    name : of the process, such as "f₀"
+    """
+
+    x: np.ndarray
+    draws: np.ndarray
+    contour: np.ndarray
+    name: str
+
+    @property
+    def correlation(self) -> float:
+        """The correlation of the two values over the draws."""
+        return float(np.corrcoef(self.draws)[0, 1])
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix over pairs of inputs, such as a covariance.
+
+    Attributes
+    ----------
+    x : inputs ``[N]``, equally spaced
+    values : ``[N, N]``
+    name : what it is, such as "Cov[f(x), f(x′)]"
+    """
+
+    x: np.ndarray
+    values: np.ndarray
+    name: str
+
+
+@check_shapes("K: [N, N]")
+def not_toeplitz(K: np.ndarray) -> float:
+    """The share of a matrix, in root mean square, that no Toeplitz matrix can explain.
+
+    The covariance of a stationary process depends on x − x′ alone: on a grid it is constant along
+    every diagonal, and the share is 0. The best Toeplitz matrix is the mean of each diagonal.
+    """
+    N = len(K)
+    lag = np.arange(N)[:, None] - np.arange(N)[None, :] + N - 1
+    mean = np.bincount(lag.ravel(), K.ravel()) / np.bincount(lag.ravel())
+    return float(np.sqrt(np.sum((K - mean[lag]) ** 2) / max(np.sum(K**2), 1e-300)))
+
+
+@check_shapes("x: [N]", "latent: [S, N]", "variance: [N]", "params: [N, P]")
+def paths(
+    x: np.ndarray,
+    latent: np.ndarray,
+    variance: np.ndarray,
+    flow: Flow,
+    params: np.ndarray,
+    at: float = 0.0,
+) -> WarpedPaths:
+    """Warp draws of f₀, whose variance at each x is given, by a flow with raw parameters."""
+    # G is monotone, so it takes quantiles to quantiles; a decreasing one swaps them.
+    band = Z95 * np.sqrt(variance) * np.array([[-1.0], [1.0]])
+    everything = flow.forward(np.concatenate([latent, band]), params).numpy()
+    S = len(latent)
+    return WarpedPaths(
+        x=x,
+        latent=latent,
+        warped=everything[:S],
+        latent_band=band,
+        warped_band=np.sort(everything[S:], axis=0),
+        at=at,
+    )
+
+
+@check_shapes("x: [N]", "params: [N, P]")
+def parameters(x: np.ndarray, flow: Flow, params: np.ndarray, at: float = 0.0) -> Parameters:
+    """The constrained parameters of a flow from its raw ones."""
+    return Parameters(x, flow.param_names, flow.constrain(params).numpy(), at)
+
+
+@check_shapes("params: [P]")
+def marginal(at: float, variance: float, flow: Flow, params: np.ndarray) -> Marginal:
+    """The map at one input, and the density of f₀(x) ~ N(0, variance) before and after it.
+
+    Change of variables: log p(g) = log N(f; 0, variance) − log |dG/df| at f = G⁻¹(g).
+    """
+    deviation = np.sqrt(variance)
+    f = np.linspace(-REACH, REACH, 161) * deviation
+    base = np.exp(-0.5 * (f / deviation) ** 2) / (deviation * np.sqrt(2.0 * np.pi))
+    slope = np.exp(flow.log_derivative(f, params).numpy())
+    warped = np.minimum(base / np.maximum(slope, base / MAX_DENSITY), MAX_DENSITY)
+    return Marginal(at, f, flow.forward(f, params).numpy(), slope, base, warped)
+
+
+@check_shapes("x: [2]", "K: [2, 2]", "noise: [S, 2]", "params: [2, P]")
+def two_points(
+    x: np.ndarray,
+    K: np.ndarray,
+    noise: np.ndarray,
+    flow: Flow | None = None,
+    params: np.ndarray | None = None,
+) -> TwoPoints:
+    """Joint draws at two inputs of f₀ ~ N(0, K), or of f = G(f₀; θ(x)) if a flow is given.
+
+    The ellipse that holds 95 % of (f₀(x₁), f₀(x₂)) is the image of a circle in the noise. A flow
+    takes its points to a curve around the images of the same draws, so this holds 95 % too.
+    """
+    angle = np.linspace(0.0, 2.0 * np.pi, 121)
+    circle = R95 * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    values = prior.draw(K, np.concatenate([noise, circle]))
+    if flow is not None:
+        values = flow.forward(values, params).numpy()
+    S = len(noise)
+    return TwoPoints(np.asarray(x), values[:S].T, values[S:].T, "f₀" if flow is None else "f")
+
+
+@check_shapes("x: [N]", "K: [N, N]", "params: [N, P]")
+def covariance(x: np.ndarray, K: np.ndarray, flow: Flow, params: np.ndarray) -> Matrix:
+    """Covariance of G(f₀(x); θ(x)) for f₀ ~ N(0, K), by the Hermite series of the flow."""
+    return Matrix(x, hermite_series(K, flow, params[None]).pair(0, 0), "Cov[f(x), f(x′)]")

@@ -1,0 +1,325 @@
+"""What an ETGP believes about inputs of one or two dimensions, as plain arrays.
+
+Everything here follows from q(f₀(x)) = N(µ, σ²) and the flows' parameters θ(x): the C processes at
+f₀ = µ + σz, for some numbers z, give quantiles, probabilities and expectations.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+from etgp_viz.backend import check_shapes
+from etgp_viz.core.expectations import gauss_hermite
+from etgp_viz.core.model import ETGP
+from etgp_viz.records.flow import Z95
+
+__all__ = [
+    *("Beliefs", "Classes", "Latent", "NodeErrors", "Warped", "Window"),
+    *("look", "node_errors", "processes_at", "undecided", "warped", "window"),
+]
+
+LINE_POINTS = 100
+CELLS = 36  # along the longer side of a map
+MARGIN = 0.06
+# Rows of the data whose expectations are compared, and what they are compared with.
+ROWS = 100
+NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
+DRAWS = (1, 4, 16, 64, 256)
+REFERENCE = 401
+
+
+@dataclass(frozen=True)
+class Window:
+    """Where to look: a grid over one input, x alone, or over two, x by y.
+
+    Attributes
+    ----------
+    x : ``[G]``
+    y : ``[H]``, or None for one input
+    """
+
+    x: np.ndarray
+    y: np.ndarray | None
+
+    @property
+    def inputs(self) -> np.ndarray:
+        """All points of the grid, ``[G, 1]`` or ``[H·G, 2]`` with x running fastest."""
+        if self.y is None:
+            return self.x[:, None]
+        return np.stack(np.meshgrid(self.x, self.y), axis=-1).reshape(-1, 2)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``[G]`` or ``[H, G]``."""
+        return (len(self.x),) if self.y is None else (len(self.y), len(self.x))
+
+
+@dataclass(frozen=True)
+class Latent:
+    """q(f₀) over a window, and where the inducing points are.
+
+    Attributes
+    ----------
+    window : where
+    mean, deviation : of q(f₀), in the shape of the window
+    Z : inducing points ``[M, D]``
+    cut : the second input at which `Warped` is drawn; None for one input
+    """
+
+    window: Window
+    mean: np.ndarray
+    deviation: np.ndarray
+    Z: np.ndarray
+    cut: float | None
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Class probabilities over a window, beside the data.
+
+    Attributes
+    ----------
+    window : where
+    probabilities : C of them, ``[C, G]`` or ``[C, H, G]``
+    X, labels : the data ``[N, D]``, ``[N]``
+    samples : dropout draws that were averaged; 0 for the point estimate
+    accuracy : share of the data that the likeliest class gets right
+    """
+
+    window: Window
+    probabilities: np.ndarray
+    X: np.ndarray
+    labels: np.ndarray
+    samples: int
+    accuracy: float
+
+    @property
+    def winner(self) -> np.ndarray:
+        """The likeliest class, in the shape of the window."""
+        return np.argmax(self.probabilities, axis=0)
+
+    @property
+    def strength(self) -> np.ndarray:
+        """0 where all classes are equally likely, 1 where the likeliest is certain."""
+        C = len(self.probabilities)
+        return np.clip((np.max(self.probabilities, axis=0) * C - 1.0) / (C - 1.0), 0.0, 1.0)
+
+    @property
+    def uncertainty(self) -> np.ndarray:
+        """Entropy −Σ p log p as a share of its maximum log C."""
+        p = np.clip(self.probabilities, 1e-300, 1.0)
+        return -np.sum(p * np.log(p), axis=0) / np.log(len(p))
+
+
+@dataclass(frozen=True)
+class Warped:
+    """The posterior of the C warped processes along a line.
+
+    Attributes
+    ----------
+    x : ``[G]``, the first input
+    median : ``[C, G]``
+    band : limits of the central 95 % ``[2, C, G]``
+    cut : the second input, the same along the line; None if there is none
+    """
+
+    x: np.ndarray
+    median: np.ndarray
+    band: np.ndarray
+    cut: float | None
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """All that one look at a model gives."""
+
+    latent: Latent
+    point: Classes
+    bayes: Classes
+    warped: Warped
+
+
+@dataclass(frozen=True)
+class NodeErrors:
+    """Errors of the expected log-likelihood per row, E_{q(f₀)}[log p(y | f₀)], of a model.
+
+    Attributes
+    ----------
+    nodes : numbers Q of Gauss–Hermite nodes ``[K]``
+    quadrature : absolute error of each ``[K]``
+    draws : numbers S of Monte Carlo draws for each row ``[J]``
+    monte_carlo : absolute error of an estimate with so many draws ``[J]``
+    standard_error : what that error is on average (root mean square), σ/√S ``[J]``
+    used : Q that the model itself uses
+    """
+
+    nodes: np.ndarray
+    quadrature: np.ndarray
+    draws: np.ndarray
+    monte_carlo: np.ndarray
+    standard_error: np.ndarray
+    used: int
+
+
+def window(X: np.ndarray) -> Window:
+    """A grid around the data, with square cells if there are two inputs."""
+    low, high = np.min(X, axis=0), np.max(X, axis=0)
+    room = MARGIN * np.maximum(high - low, 1e-6)
+    low, high = low - room, high + room
+    if X.shape[1] == 1:
+        return Window(np.linspace(low[0], high[0], LINE_POINTS), None)
+    cell = np.max(high - low) / CELLS
+    counts = np.maximum(2, np.ceil((high - low) / cell)).astype(int)
+    return Window(*(np.linspace(*ends) for ends in zip(low, high, counts, strict=True)))
+
+
+def look(
+    model: ETGP,
+    where: Window,
+    data: tuple[np.ndarray, np.ndarray],
+    *,
+    cut: float = 0.0,
+    samples: int = 20,
+    seed: int = 0,
+) -> Beliefs:
+    """What the model believes now.
+
+    Parameters
+    ----------
+    model : of one or two inputs, as the window
+    where : a window
+    data : ``(X [N, D], Y [N, 1])``
+    cut : with two inputs, where along the second one the warped processes are looked at
+    samples : dropout draws of the Bayesian average, one set for each input
+    seed : of these draws
+    """
+    grid = where.inputs
+    rows = np.concatenate([grid, data[0]])
+    moments = _moments(model, np.concatenate([rows, _line(where, cut)]))
+    N, G = len(rows), len(grid)
+    mean, deviation, params = (moment[:N] for moment in moments)
+
+    nodes, weights = gauss_hermite(model.num_quadrature)
+
+    def probabilities(params: np.ndarray) -> np.ndarray:  # [N, C, P] → [N, C]
+        F = _warp(model, mean, deviation, params, nodes)
+        return np.einsum("nqc,q->nc", softmax(F, axis=-1), weights)
+
+    point = bayes = probabilities(params)
+    # While the output layer has weights zero, every draw of the network gives the same flows.
+    if np.any(model.network.output.weights.numpy()):
+        draws = model.network(rows, samples, seed).numpy()
+        bayes = np.mean([probabilities(draw) for draw in draws], axis=0)
+
+    along = _quantiles(model, where, cut, [moment[N:] for moment in moments])
+    Z = model.inducing_variable.Z.numpy()
+    mean, deviation = mean[:G].reshape(where.shape), deviation[:G].reshape(where.shape)
+    return Beliefs(
+        latent=Latent(where, mean, deviation, Z, along.cut),
+        point=_classes(where, data, point, 0),
+        bayes=_classes(where, data, bayes, samples),
+        warped=along,
+    )
+
+
+def warped(model: ETGP, where: Window, cut: float = 0.0) -> Warped:
+    """The part of a `look` that depends on the cut."""
+    return _quantiles(model, where, cut, _moments(model, _line(where, cut)))
+
+
+def _line(where: Window, cut: float) -> np.ndarray:
+    """Inputs along the window at the cut, ``[G, D]``."""
+    if where.y is None:
+        return where.x[:, None]
+    return np.column_stack([where.x, np.full(len(where.x), cut)])
+
+
+def _quantiles(model: ETGP, where: Window, cut: float, moments: Sequence[np.ndarray]) -> Warped:
+    mean, deviation, params = moments
+    quantiles = _warp(model, mean, deviation, params, np.array([-Z95, 0.0, Z95]))
+    lower, median, upper = np.moveaxis(quantiles, 1, 0)
+    # G is monotone, so it takes quantiles to quantiles; a decreasing one swaps them.
+    band = np.stack([np.minimum(lower, upper), np.maximum(lower, upper)])
+    place = None if where.y is None else cut
+    return Warped(where.x, median.T, np.moveaxis(band, -1, 1), place)
+
+
+def undecided(
+    where: Window, data: tuple[np.ndarray, np.ndarray], num_classes: int, samples: int = 0
+) -> Classes:
+    """What any new model believes: all flows are the same, so all classes are equally likely."""
+    rows = int(np.prod(where.shape)) + len(data[0])
+    return _classes(where, data, np.full((rows, num_classes), 1.0 / num_classes), samples)
+
+
+def _classes(
+    where: Window, data: tuple[np.ndarray, np.ndarray], p: np.ndarray, samples: int
+) -> Classes:
+    """From probabilities [G + N, C] at the points of the window and, after them, at the data."""
+    G, labels = int(np.prod(where.shape)), data[1][:, 0]
+    accuracy = float(np.mean(np.argmax(p[G:], axis=1) == labels))
+    return Classes(where, p[:G].T.reshape(-1, *where.shape), data[0], labels, samples, accuracy)
+
+
+@check_shapes("X: [N, D]", "z: [broadcast N, K]", "return: [N, K, C]")
+def processes_at(model: ETGP, X: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """The C processes where f₀ lies z standard deviations from its mean, dropout off.
+
+    Parameters
+    ----------
+    model : an ETGP
+    X : inputs ``[N, D]``
+    z : ``[N, K]``, or ``[1, K]`` for all inputs alike
+    """
+    return _warp(model, *_moments(model, X), z)
+
+
+def node_errors(model: ETGP, data: tuple[np.ndarray, np.ndarray], seed: int = 0) -> NodeErrors:
+    """How well Q nodes, and S random draws, give the expected log-likelihood of the model now.
+
+    The mean over the first rows of the data, each with draws of its own. The reference is a rule of
+    another kind: the trapezium rule with 401 points on ±9 standard deviations, which converges
+    faster than any power of its step for smooth functions that vanish at both ends.
+    """
+    X, labels = data[0][:ROWS], data[1][:ROWS, 0]
+    N = len(X)
+    rules = [gauss_hermite(Q) for Q in NODES]
+    dense = np.linspace(-9.0, 9.0, REFERENCE)
+    density = np.exp(-0.5 * dense**2)
+    density /= density.sum()
+    fixed = np.concatenate([dense, *(nodes for nodes, _ in rules)])
+    draws = np.random.default_rng(seed).standard_normal((N, max(DRAWS)))
+    z = np.concatenate([np.broadcast_to(fixed, (N, len(fixed))), draws], axis=1)
+    log_p = log_softmax(processes_at(model, X, z), axis=-1)
+    log_p = np.take_along_axis(log_p, labels[:, None, None], axis=-1)[..., 0]  # [N, K]
+
+    parts = np.split(log_p, np.cumsum([REFERENCE, *NODES]), axis=1)
+    exact = parts[0] @ density
+    variance = (parts[0] - exact[:, None]) ** 2 @ density
+    by_nodes = [part @ weights for part, (_, weights) in zip(parts[1:-1], rules, strict=True)]
+    by_draws = [np.mean(parts[-1][:, :S], axis=1) for S in DRAWS]
+    return NodeErrors(
+        nodes=np.array(NODES),
+        quadrature=np.array([abs(np.mean(found - exact)) for found in by_nodes]),
+        draws=np.array(DRAWS),
+        monte_carlo=np.array([abs(np.mean(found - exact)) for found in by_draws]),
+        standard_error=np.sqrt(variance.sum()) / N / np.sqrt(DRAWS),
+        used=model.num_quadrature,
+    )
+
+
+def _moments(model: ETGP, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean [N] and standard deviation [N] of q(f₀), and raw flow parameters [N, C, P]."""
+    mean, variance = (moment.numpy()[:, 0] for moment in model.predict_latent(X))
+    return mean, np.sqrt(np.maximum(variance, 0.0)), model.network(X).numpy()
+
+
+def _warp(
+    model: ETGP, mean: np.ndarray, deviation: np.ndarray, params: np.ndarray, z: Any
+) -> np.ndarray:
+    """The C processes at µ + σz, [N, K, C]."""
+    f0 = mean[:, None] + deviation[:, None] * z
+    return model.network.flow.forward(f0[..., None], params[:, None]).numpy()

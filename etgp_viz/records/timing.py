@@ -1,0 +1,165 @@
+"""Curves of a race, ready to be drawn: what is on the axes, and a line for each contestant."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from etgp_viz.checks import check_choice, check_count
+from etgp_viz.timing.analysis import AXES, per_epoch
+from etgp_viz.timing.contestants import MODELS, Size
+from etgp_viz.timing.costs import fit_cost
+
+__all__ = ["Curves", "Line", "cholesky_curves", "curves"]
+
+#: what can be drawn: column of the table → what the axis says
+QUANTITIES = {
+    "step": "one training step (seconds)",
+    "epoch": "one epoch (seconds)",
+    "prediction": "prediction, point estimate (seconds)",
+    "prediction_ba": "prediction, Bayesian (seconds)",
+    "first_step": "first step: tracing and compiling (seconds)",
+    "memory": "peak memory of a step (MiB)",
+    "operations": "multiply–adds on paper",
+}
+NAMES = {
+    "classes": "number of classes C",
+    "num_inducing": "number of inducing points M",
+    "num_data": "number of rows N",
+}
+#: measured now, measured elsewhere, fitted, and what somebody expects
+KINDS = ("measured", "reference", "fit", "guess")
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points of one contestant; ``low`` and ``high`` are quartiles, where there are any."""
+
+    name: str
+    label: str
+    kind: str
+    x: np.ndarray
+    y: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@dataclass(frozen=True)
+class Curves:
+    """A picture in numbers.
+
+    Attributes
+    ----------
+    slots : names that a line may have, so that a picture can keep a place for each
+    lines : what is to be drawn
+    x_title, y_title : what is on the axes
+    log : whether both axes are logarithmic
+    """
+
+    slots: tuple[str, ...]
+    lines: tuple[Line, ...]
+    x_title: str
+    y_title: str
+    log: bool
+
+
+def curves(
+    table: pd.DataFrame,
+    quantity: str = "step",
+    over: str = "classes",
+    *,
+    log: bool = True,
+    reference: pd.DataFrame | None = None,
+    fit: bool = False,
+    guess: Mapping[str, float] | None = None,
+    rows: int | None = None,
+) -> Curves:
+    """Curves of a sweep.
+
+    Parameters
+    ----------
+    table : of `sweep`, also an unfinished one
+    quantity : a key of `QUANTITIES`
+    over : ``"classes"``, ``"num_inducing"`` or ``"num_data"``
+    log : logarithmic axes
+    reference : another table, drawn behind
+    fit : add the fitted cost model (of steps, over the sizes of the table)
+    guess : model → the slope somebody expects in log-log, drawn from its first point, measured
+        here or in the reference
+    rows : of the data set whose epoch is asked for by ``quantity="epoch"``
+    """
+    check_choice(quantity, "quantity", tuple(QUANTITIES))
+    check_choice(over, "over", AXES)
+    if quantity == "epoch":
+        rows = check_count(rows, "rows")
+        table = _with_epochs(table, rows)
+        reference = None if reference is None else _with_epochs(reference, rows)
+    lines = _lines(table, quantity, over, "measured")
+    if reference is not None:
+        lines += _lines(reference, quantity, over, "reference")
+    if fit and quantity == "step":
+        lines += [line for each in lines if (line := _fitted(table, each, over)) is not None]
+    known = {line.name: line for line in reversed(lines) if line.kind != "fit" and len(line.x)}
+    for name, slope in (guess or {}).items():
+        if (line := known.get(name)) is not None:
+            y = line.y[0] * (line.x / line.x[0]) ** slope
+            lines.append(_plain(name, line.label, "guess", line.x, y))
+    return Curves(tuple(MODELS), tuple(lines), NAMES[over], QUANTITIES[quantity], log)
+
+
+def cholesky_curves(table: pd.DataFrame, num_inducing: int, *, log: bool = True) -> Curves:
+    """Curves of the micro-lab (`etgp_viz.timing.cholesky`) for one M."""
+    labels = {
+        "one": "one factor",
+        "batched": "C factors, batched",
+        "map_fn": "C factors, tf.map_fn",
+        "python": "C factors, one by one",
+    }
+    check_choice(num_inducing, "num_inducing", sorted({int(M) for M in table["num_inducing"]}))
+    lines = []
+    for way, label in labels.items():
+        rows = table[(table["way"] == way) & (table["num_inducing"] == num_inducing)]
+        rows = rows.sort_values("classes")
+        values = (rows[name].to_numpy(float) for name in ("classes", "seconds", "low", "high"))
+        lines.append(Line(way, label, "measured", *values))
+    y_title = f"Cholesky factors of {num_inducing}×{num_inducing} (seconds)"
+    return Curves(tuple(labels), tuple(lines), NAMES["classes"], y_title, log)
+
+
+def _with_epochs(table: pd.DataFrame, rows: int) -> pd.DataFrame:
+    """The table with seconds of an epoch and their quartiles."""
+    per_step = per_epoch(table, rows) / table["step"]
+    columns = {f"epoch{end}": table[f"step{end}"] * per_step for end in ("", "_low", "_high")}
+    return table.assign(**columns)
+
+
+def _lines(table: pd.DataFrame, quantity: str, over: str, kind: str) -> list[Line]:
+    lines = []
+    for name in dict.fromkeys(table["model"]):
+        rows = table[(table["model"] == name) & table[quantity].notna()]
+        rows = rows.drop_duplicates(over).sort_values(over)
+        x, y = rows[over].to_numpy(float), rows[quantity].to_numpy(float)
+        low, high = (
+            rows[column].to_numpy(float) if (column := f"{quantity}_{end}") in rows else y
+            for end in ("low", "high")
+        )
+        lines.append(Line(name, MODELS[name].label, kind, x, y, low, high))
+    return lines
+
+
+def _fitted(table: pd.DataFrame, line: Line, over: str) -> Line | None:
+    """The cost model along a measured line."""
+    fit = fit_cost(table, line.name) if line.kind == "measured" else None
+    if fit is None:
+        return None
+    first = table[table["model"] == line.name].iloc[0]
+    size = {axis: int(first[axis]) for axis in AXES}
+    size["num_inputs"] = int(table.attrs["settings"]["num_inputs"])
+    x = np.geomspace(line.x[0], line.x[-1], 40)
+    y = np.array([fit.seconds(Size(**(size | {over: max(round(at), 1)}))) for at in x])
+    return _plain(line.name, line.label, "fit", np.round(x), y)
+
+
+def _plain(name: str, label: str, kind: str, x: np.ndarray, y: np.ndarray) -> Line:
+    return Line(name, label, kind, x, y, y, y)

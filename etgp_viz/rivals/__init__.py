@@ -1,0 +1,1 @@
+"""The models that ETGP is compared with."""

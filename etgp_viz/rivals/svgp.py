@@ -1,0 +1,447 @@
+"""The models ETGP is compared with: sparse variational GPs with one latent process per class.
+
+All share one scheme. C independent latent processes g at an input x are turned into logits
+F = warp(g, x), and a softmax over F gives the class probabilities:
+
+    `SVGPClassifier`   F = g
+    `MixedSVGP`        F = W g, so that the classes are correlated
+    `TGP`              F_c = G(g_c; θ_c(x)), one flow per class, parameters from a network
+
+No quadrature reaches C dimensions, so expectations are Monte Carlo averages over g. Sampling the
+*latents* and warping them keeps every dependence between classes that a warp creates; GPflow's own
+``Softmax`` sees marginal variances only, and drops the correlations of a mixing matrix.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from etgp_viz.backend import as_written, check_shapes, gpflow, tf
+from etgp_viz.checks import check_count, check_data, check_inputs
+from etgp_viz.core.conditional import standard_deviation  # and teaches GPflow the batched kernels
+from etgp_viz.core.expectations import differentiable, gauss_hermite
+from etgp_viz.core.network import FlowNetwork
+
+__all__ = ["TGP", "MixedSVGP", "SVGPClassifier", "expected_log_softmax_of_gaussians"]
+
+Data = tuple[tf.Tensor, tf.Tensor]
+
+# Predictions are computed in blocks of rows whose largest temporary has about this many numbers.
+BLOCK_SIZE = 10_000_000
+# Nodes for the moments of a warped process, ETGP's number for its objective.
+NUM_QUADRATURE = 20
+
+
+class SVGPClassifier(gpflow.models.SVGP):
+    """Sparse variational GP classifier with C independent latent processes and a softmax.
+
+        ELBO = (N/B) Σ_n E_q(g_n)[ log softmax(F_n)_{y_n} ] − KL[q(u) ‖ p(u)],   B rows in the batch
+
+    The kernel decides how q(g) is computed: GPflow's ``SeparateIndependent`` and
+    ``SharedIndependent`` take GPflow's own code, `etgp_viz.rivals.kernels.Stacked` and
+    `etgp_viz.rivals.kernels.Broadcast` the batched one.
+
+    Training draws come from `generator`, whose state ``tf.train.Checkpoint`` stores, so that a
+    resumed run repeats the uninterrupted one. Predictions use a fixed set of draws, the same for
+    every row: a point prediction depends on its input alone, and not on the rows beside it.
+
+    Parameters
+    ----------
+    kernel : a GPflow multi-output kernel of C independent processes
+    inducing_variable : inducing variables that fit the kernel
+    num_classes : C
+    num_data : N, to scale mini-batches; None for full batches
+    num_monte_carlo : draws of g per row in the ELBO, 100 like GPflow's ``Softmax``
+    num_predictive : draws of g per row in predictions, an even number (they come in pairs ±ε)
+    whiten : whether q is on the whitened inducing variables
+    seed : of all random numbers
+    """
+
+    def __init__(
+        self,
+        kernel: gpflow.kernels.MultioutputKernel,
+        inducing_variable: gpflow.inducing_variables.InducingVariables,
+        num_classes: int,
+        *,
+        num_data: int | None = None,
+        num_monte_carlo: int = 100,
+        num_predictive: int = 1000,
+        whiten: bool = True,
+        seed: int = 0,
+    ) -> None:
+        C = check_count(num_classes, "num_classes", minimum=2)
+        check_count(num_monte_carlo, "num_monte_carlo")
+        if check_count(num_predictive, "num_predictive", minimum=2) % 2:
+            raise ValueError(f"num_predictive: expected an even number, got {num_predictive}")
+        if num_data is not None:
+            check_count(num_data, "num_data")
+        likelihood = gpflow.likelihoods.Softmax(C)
+        likelihood.num_monte_carlo_points = num_monte_carlo
+        super().__init__(
+            kernel,
+            likelihood,
+            inducing_variable,
+            num_latent_gps=C,
+            whiten=whiten,
+            num_data=num_data,
+        )
+        self.num_predictive = num_predictive
+        self.seed = check_count(seed, "seed", minimum=0)
+        self.generator = tf.random.Generator.from_seed(seed)
+
+    @property
+    def num_classes(self) -> int:
+        """C, the number of classes."""
+        return self.likelihood.num_classes
+
+    @property
+    def num_inputs(self) -> int:
+        """D, the number of inputs."""
+        return self.inducing_variable.shape[1]
+
+    def check_data(self, data: Data) -> Data:
+        """Check (X, Y) against the model: D inputs, labels 0..C−1."""
+        return check_data(data, self.num_classes, self.num_inputs)
+
+    # --- what a subclass changes ---------------------------------------------------------------
+
+    #: dropout samples of the network in training; None where there is no network
+    _training_samples: int | None = None
+
+    def _params(self, X: tf.Tensor, samples: int | None, seed: int | None = None) -> tf.Tensor:
+        """Parameters of the warp at each input, one set per dropout sample: ``[S, N, C, P]``.
+
+        S = 1 if ``samples`` is None. Without a network there are none, P = 0. Without a seed the
+        dropout samples are fresh ones.
+        """
+        if samples is not None:
+            raise ValueError(
+                f"samples: expected None, since a {type(self).__name__} has no dropout to "
+                f"average over, got {samples!r}"
+            )
+        return tf.zeros([1, tf.shape(X)[0], self.num_classes, 0], gpflow.default_float())
+
+    def _warp(self, g: tf.Tensor, params: tf.Tensor) -> tf.Tensor:
+        """Logits F ``[S, N, C]`` from latents g ``[S, N, C]`` and parameters ``[N, C, P]``."""
+        return g
+
+    # --- inference -----------------------------------------------------------------------------
+
+    def predict_latent(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+        """Moments of the independent latents q(g): mean ``[N, C]``, variance ``[N, C]``.
+
+        With ``full_cov`` the second is the covariance over inputs, ``[C, N, N]``.
+        """
+        return self._predict_independent(X, full_cov, False)
+
+    @as_written
+    def _predict_independent(
+        self, X: tf.Tensor, full_cov: bool, full_output_cov: bool
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return GPflow's q(g)."""
+        X = check_inputs(X, num_inputs=self.num_inputs)
+        return super().predict_f(X, full_cov=full_cov, full_output_cov=full_output_cov)
+
+    def expected_log_likelihood(self, data: Data, noise: tf.Tensor | None = None) -> tf.Tensor:
+        """E_q[ log p(y_n | F_n) ] of each row, by reparameterised Monte Carlo: ``[N]``.
+
+        Parameters
+        ----------
+        data : ``(X [N, D], Y [N, 1])``
+        noise : standard normal draws ``[S, N, C]``; None to take fresh ones from `generator`
+        """
+        X, Y = data
+        mean, variance = self.predict_latent(X)
+        if noise is None:
+            # Single precision: a draw is rounded by 1e-7 of itself, and costs half as much.
+            shape = [self.likelihood.num_monte_carlo_points, tf.shape(X)[0], self.num_classes]
+            noise = self.generator.normal(shape, dtype=tf.float32)
+        return self._average(X, mean, standard_deviation(variance), noise, Y[:, 0])
+
+    def _average(
+        self,
+        X: tf.Tensor,
+        mean: tf.Tensor,
+        deviation: tf.Tensor,
+        noise: tf.Tensor,
+        labels: tf.Tensor,
+    ) -> tf.Tensor:
+        """Mean over draws of log softmax(F)_y, ``[N]``."""
+        return expected_log_softmax_of_gaussians(mean, deviation, noise, labels)
+
+    @as_written
+    def elbo(self, data: Data) -> tf.Tensor:
+        """Evidence lower bound, a Monte Carlo estimate with fresh draws in each call."""
+        X, Y = self.check_data(data)
+        expected = self.expected_log_likelihood((X, Y))
+        if self.num_data is None:
+            return tf.reduce_sum(expected) - self.prior_kl()
+        return tf.reduce_mean(expected) * self.num_data - self.prior_kl()
+
+    # --- predictions ---------------------------------------------------------------------------
+
+    def predict_f(
+        self, Xnew: tf.Tensor, full_cov: bool = False, full_output_cov: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Moments of the C processes F: mean ``[N, C]``, variance ``[N, C]``.
+
+        ``full_cov`` adds covariances between inputs, ``full_output_cov`` between classes, with the
+        shapes that GPflow gives them.
+        """
+        return self._predict_independent(Xnew, full_cov, full_output_cov)
+
+    def predict_y(
+        self, Xnew: tf.Tensor, samples: int | None = None, seed: int = 0
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Class probabilities p ``[N, C]`` and the variances p(1 − p) of the class indicators.
+
+        Parameters
+        ----------
+        Xnew : ``[N, D]``
+        samples : None for the point estimate; a number of dropout samples to average over where the
+            model has a network, an error where it has none
+        seed : of the dropout samples
+        """
+        p = tf.exp(self._log_probabilities(Xnew, samples, seed))
+        return p, p * (1.0 - p)
+
+    def predict_log_density(
+        self, data: Data, samples: int | None = None, seed: int = 0
+    ) -> tf.Tensor:
+        """Log probability of each label, ``[N]``; arguments as in `predict_y`."""
+        X, Y = self.check_data(data)
+        return tf.gather(self._log_probabilities(X, samples, seed), Y[:, 0], axis=1, batch_dims=1)
+
+    def predict_f_samples(self, Xnew: tf.Tensor, num_samples: int = 1, seed: int = 0) -> tf.Tensor:
+        """Joint draws of the C processes at all inputs: ``[S, N, C]``, fixed by the seed."""
+        check_count(num_samples, "num_samples")
+        check_count(seed, "seed", minimum=0)
+        mean, cov = self.predict_latent(Xnew, full_cov=True)
+        N = tf.shape(mean)[0]
+        root = tf.linalg.cholesky(cov + gpflow.default_jitter() * tf.eye(N, dtype=cov.dtype))
+        shape = [self.num_classes, N, num_samples]
+        noise = tf.random.stateless_normal(shape, [seed, 0], dtype=cov.dtype)
+        g = mean + tf.transpose(tf.matmul(root, noise), [2, 1, 0])
+        return self._warp(g, self._params(Xnew, None)[0])
+
+    @as_written
+    def _log_probabilities(self, X: tf.Tensor, samples: int | None, seed: int) -> tf.Tensor:
+        """Logarithms of the predictive class probabilities, ``[N, C]``.
+
+        log (1/S) Σ_s softmax(F_s), in logarithms throughout: a probability may be far below the
+        smallest float and its logarithm still be needed.
+        """
+        X = check_inputs(X, num_inputs=self.num_inputs)
+        C, M = self.num_classes, self.inducing_variable.shape[0]
+        half = tf.random.stateless_normal(
+            [self.num_predictive // 2, 1, C], [self.seed, 1], dtype=gpflow.default_float()
+        )
+        noise = tf.concat([half, -half], axis=0)  # [S, 1, C]
+
+        def average(mean: tf.Tensor, variance: tf.Tensor, *params: tf.Tensor) -> tf.Tensor:
+            g = _draw(mean, variance, noise)
+            logs = [tf.reduce_logsumexp(tf.nn.log_softmax(self._warp(g, p)), 0) for p in params]
+            log_count = np.log(len(params) * self.num_predictive)
+            return tf.reduce_logsumexp(tf.stack(logs), axis=0) - log_count
+
+        def log_probabilities(X: tf.Tensor) -> tf.Tensor:
+            rows = BLOCK_SIZE // (C * self.num_predictive)
+            params = tf.unstack(self._params(X, samples, seed))
+            return _in_blocks(average, rows, *self.predict_latent(X), *params)
+
+        return _in_blocks(log_probabilities, BLOCK_SIZE // (C * M), tf.convert_to_tensor(X))
+
+
+class _WarpedSVGP(SVGPClassifier):
+    """Latents whose draws are warped before the softmax."""
+
+    def _average(
+        self,
+        X: tf.Tensor,
+        mean: tf.Tensor,
+        deviation: tf.Tensor,
+        noise: tf.Tensor,
+        labels: tf.Tensor,
+    ) -> tf.Tensor:
+        params = self._params(X, self._training_samples)[0]
+        logits = self._warp(mean + deviation * tf.cast(noise, mean.dtype), params)  # [S, N, C]
+        labels = tf.broadcast_to(tf.cast(labels, tf.int32), tf.shape(logits)[:2])
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        return -tf.reduce_mean(losses, axis=0)
+
+
+class MixedSVGP(_WarpedSVGP):
+    """C latent processes mixed by a full matrix, F = W g: a linear model of coregionalisation.
+
+    The prior is that of GPflow's ``LinearCoregionalization``. There a kernel that is shared by all
+    latents is still evaluated once for each of them. Here the mixing belongs to the model, so that
+    a shared kernel is evaluated once, factorised once and broadcast. The covariance W diag(v) Wᵀ
+    between classes stays in the expected log-likelihood.
+
+    Parameters
+    ----------
+    kernel, inducing_variable, num_classes, **options : as for `SVGPClassifier`
+    mixing : W ``[C, C]``; by default random with variance 1/C, so that each class keeps about the
+        prior variance of the latents
+    """
+
+    def __init__(
+        self,
+        kernel: gpflow.kernels.MultioutputKernel,
+        inducing_variable: gpflow.inducing_variables.InducingVariables,
+        num_classes: int,
+        *,
+        mixing: np.ndarray | None = None,
+        seed: int = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(kernel, inducing_variable, num_classes, seed=seed, **options)
+        C = self.num_classes
+        if mixing is None:
+            mixing = np.random.default_rng(seed).normal(size=(C, C)) / np.sqrt(C)
+        if np.shape(mixing) != (C, C):
+            raise ValueError(f"mixing: expected shape [{C}, {C}], got {list(np.shape(mixing))}")
+        self.mixing = gpflow.Parameter(mixing)
+
+    def _warp(self, g: tf.Tensor, params: tf.Tensor) -> tf.Tensor:
+        return tf.tensordot(g, self.mixing, [[-1], [-1]])
+
+    def predict_f(
+        self, Xnew: tf.Tensor, full_cov: bool = False, full_output_cov: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Moments of F = W g; shapes as in `SVGPClassifier.predict_f`."""
+        mean, cov = self.predict_latent(Xnew, full_cov=full_cov)
+        mix = gpflow.conditionals.util.mix_latent_gp
+        return mix(self.mixing, mean, cov, full_cov, full_output_cov)
+
+
+class TGP(_WarpedSVGP):
+    """Naive transformed GP: C separate GPs, each with its own input-dependent flow.
+
+        F_c(x) = G(g_c(x); θ_c(x)),   θ(x) from one network
+
+    Its cost is that of an SVGP with C processes plus that of the flows, which is what ETGP's single
+    process avoids. Training averages over one dropout sample of the network per step.
+
+    Parameters
+    ----------
+    kernel, inducing_variable, **options : as for `SVGPClassifier`
+    network : from x to the raw parameters of C flows
+    """
+
+    def __init__(
+        self,
+        kernel: gpflow.kernels.MultioutputKernel,
+        network: FlowNetwork,
+        inducing_variable: gpflow.inducing_variables.InducingVariables,
+        **options: Any,
+    ) -> None:
+        super().__init__(kernel, inducing_variable, network.num_classes, **options)
+        self.network = network
+
+    _training_samples = 1
+
+    def _params(self, X: tf.Tensor, samples: int | None, seed: int | None = None) -> tf.Tensor:
+        return self.network(X)[None] if samples is None else self.network(X, samples, seed)
+
+    def _warp(self, g: tf.Tensor, params: tf.Tensor) -> tf.Tensor:
+        return self.network.flow.forward(g, params)
+
+    @as_written
+    def elbo(self, data: Data) -> tf.Tensor:
+        """Evidence lower bound, less the weight decay of the network."""
+        return super().elbo(data) - self.network.prior_penalty()
+
+    def predict_f(
+        self, Xnew: tf.Tensor, full_cov: bool = False, full_output_cov: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Moments of the C warped processes by 1-d Gauss–Hermite quadrature, dropout off.
+
+        Classes are independent given x. Covariances between inputs are not available.
+        """
+        if full_cov:
+            raise ValueError("full_cov: expected False for a TGP, got True")
+        mean, variance = self.predict_latent(Xnew)
+        nodes, weights = (values[:, None, None] for values in gauss_hermite(NUM_QUADRATURE))
+        values = self._warp(_draw(mean, variance, nodes), self._params(Xnew, None)[0])
+        f_mean = tf.reduce_sum(weights * values, axis=0)
+        f_variance = tf.reduce_sum(weights * tf.square(values - f_mean), axis=0)
+        return f_mean, tf.linalg.diag(f_variance) if full_output_cov else f_variance
+
+
+def _draw(mean: tf.Tensor, variance: tf.Tensor, noise: tf.Tensor) -> tf.Tensor:
+    """Reparameterised values mean + √variance · ε, ``[N, C]`` and ``[S, N | 1, C | 1]``."""
+    return mean + standard_deviation(variance) * noise
+
+
+def _in_blocks(function: Callable[..., tf.Tensor], rows: int, *arrays: tf.Tensor) -> tf.Tensor:
+    """``function(*arrays)`` ``[N, C]`` in blocks of about ``rows`` rows, to bound its memory."""
+    N = arrays[0].shape[0] or tf.shape(arrays[0])[0]  # unknown only while a graph is traced
+    blocks = -(-N // max(rows, 1))
+    rows = -(-N // blocks)
+
+    def split(array: tf.Tensor) -> tf.Tensor:
+        padding = [[0, blocks * rows - N]] + [[0, 0]] * (array.shape.rank - 1)
+        return tf.reshape(tf.pad(array, padding), [blocks, rows, *array.shape[1:]])
+
+    results = tf.map_fn(
+        lambda block: function(*block),
+        tuple(split(array) for array in arrays),
+        fn_output_signature=arrays[0].dtype,
+        parallel_iterations=1,
+    )
+    return tf.reshape(results, [blocks * rows, results.shape[-1]])[:N]
+
+
+@check_shapes("mean: [N, C]", "deviation: [N, C]", "noise: [S, N, C]", "labels: [N]", "return: [N]")
+def expected_log_softmax_of_gaussians(
+    mean: tf.Tensor, deviation: tf.Tensor, noise: tf.Tensor, labels: tf.Tensor
+) -> tf.Tensor:
+    """E[log softmax(g)_y] of each row, ``[N]``.
+
+    Parameters
+    ----------
+    mean, deviation : µ and σ, ``[N, C]``
+    noise : standard normal draws ε, ``[S, N, C]``, of any precision
+    labels : y in 0..C−1, ``[N]``
+    """
+    known: list[tf.Tensor] = []
+
+    def value(mean: tf.Tensor, deviation: tf.Tensor, _: Any) -> tf.Tensor:
+        value, *known[:] = _value_and_gradients(mean, deviation, noise, labels)
+        return value
+
+    def pull_back(_: Any, __: tf.Tensor, upstream: tf.Tensor) -> Sequence[tf.Tensor]:
+        return [upstream[:, None] * gradient for gradient in known]
+
+    return differentiable(value, pull_back, mean, deviation, ())
+
+
+@tf.function(jit_compile=True, autograph=False)
+def _value_and_gradients(
+    mean: tf.Tensor, deviation: tf.Tensor, noise: tf.Tensor, labels: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """The expectation ``[N]`` and its derivatives by µ and σ, both ``[N, C]``.
+
+    d/dg_c (g_y − log Σ exp g) = 1[c = y] − softmax(g)_c, times ε_c for σ_c.
+    """
+    mu, sigma = tf.transpose(mean), tf.transpose(deviation)  # [C, N]
+    draws = tf.transpose(noise, [0, 2, 1])
+    own = tf.one_hot(labels, mu.shape[0], axis=0, dtype=mu.dtype)
+    num_draws = noise.shape[0]
+
+    def add_draw(s: tf.Tensor, value: tf.Tensor, by_mu: tf.Tensor, by_sigma: tf.Tensor) -> tuple:
+        epsilon = tf.cast(draws[s], mu.dtype)
+        g = mu + sigma * epsilon
+        largest = tf.reduce_max(g, axis=0)
+        exponentials = tf.exp(g - largest)
+        total = tf.reduce_sum(exponentials, axis=0)
+        by_g = own - exponentials / total
+        log_p = tf.reduce_sum(own * g, axis=0) - largest - tf.math.log(total)
+        return s + 1, value + log_p, by_mu + by_g, by_sigma + by_g * epsilon
+
+    start = (0, tf.zeros_like(mu[0]), tf.zeros_like(mu), tf.zeros_like(mu))
+    _, *sums = tf.while_loop(lambda s, *_: s < num_draws, add_draw, start)
+    value, by_mu, by_sigma = (total / num_draws for total in sums)
+    return value, tf.transpose(by_mu), tf.transpose(by_sigma)

@@ -1,0 +1,62 @@
+"""A peer outside TensorFlow: GPyTorch's batched SVGP, where somebody has installed it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gpytorch
+import numpy as np
+import torch
+
+from etgp_viz.timing.contestants import DRAWS, Size
+from etgp_viz.timing.data import data
+
+__all__ = ["actions"]
+
+
+class BatchedSVGP(gpytorch.models.ApproximateGP):
+    """C processes with their own RBF kernels and inducing points, as one batch."""
+
+    def __init__(self, Z: torch.Tensor) -> None:
+        C, M, D = Z.shape
+        batch = torch.Size([C])
+        q = gpytorch.variational.CholeskyVariationalDistribution(M, batch_shape=batch)
+        strategy = gpytorch.variational.IndependentMultitaskVariationalStrategy(
+            gpytorch.variational.VariationalStrategy(self, Z, q), num_tasks=C
+        )
+        super().__init__(strategy)
+        self.mean = gpytorch.means.ZeroMean(batch_shape=batch)
+        rbf = gpytorch.kernels.RBFKernel(ard_num_dims=D, batch_shape=batch)
+        self.kernel = gpytorch.kernels.ScaleKernel(rbf, batch_shape=batch)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
+
+
+def actions(name: str, size: Size) -> dict[str, Callable[[], Any]]:
+    """What is timed, as in `etgp_viz.timing.contestant_models.actions`."""
+    X, Y = data(size)
+    torch.set_default_dtype(torch.float64)
+    torch.manual_seed(0)
+    C = size.classes
+    inputs, labels = torch.tensor(X), torch.tensor(Y[:, 0])
+    model = BatchedSVGP(inputs[: size.num_inducing].repeat(C, 1, 1))
+    likelihood = gpytorch.likelihoods.SoftmaxLikelihood(num_classes=C, mixing_weights=False)
+    objective = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(X))
+    adam = torch.optim.Adam(model.parameters(), lr=1e-4)
+    draws = gpytorch.settings.num_likelihood_samples
+
+    def step() -> float:
+        model.train()
+        with draws(DRAWS):
+            adam.zero_grad()
+            loss = -objective(model(inputs), labels)
+            loss.backward()
+            adam.step()
+        return loss.item()
+
+    def predict() -> np.ndarray:
+        model.eval()
+        with torch.no_grad(), draws(DRAWS):
+            return likelihood(model(inputs)).probs.mean(0).numpy()
+
+    return {"step": step, "prediction": predict}

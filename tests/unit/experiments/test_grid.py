@@ -1,0 +1,448 @@
+"""The grid, its result file, selection and tables, with runs that only pretend to train."""
+
+import dataclasses
+import json
+import math
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from etgp_viz import datasets
+from etgp_viz.cli import experiment, main
+from etgp_viz.experiments import (
+    PRESETS,
+    Outcome,
+    Run,
+    carry_out,
+    cluster,
+    estimate,
+    grid,
+    load,
+    results,
+    scoring,
+    select,
+    selection,
+    speed_ups,
+    summarise,
+)
+from etgp_viz.experiments.columns import COLUMNS
+from etgp_viz.experiments.settings import CELL, CONFIGURATION, MODELS
+
+RUNS = tuple(Run("iris", "etgp-linear", hidden=(5,), seed=seed) for seed in range(4))
+
+
+def pretend(run: Run) -> Outcome:
+    """Two rows, like those of an ETGP, with scores that depend on the run."""
+    score = 0.5 + run.seed / 10
+    row = dict.fromkeys(COLUMNS) | run.settings() | {"id": run.id, "rows": 2, "status": "ok"}
+    row |= {"test_accuracy": score, "validation_log_likelihood": -score}
+    return Outcome([row | {"inference": way} for way in ("pe", "ba")], {"seed": run.seed})
+
+
+class Counting:
+    """`pretend`, with a list of the seeds it was called for."""
+
+    def __init__(self, broken: tuple[int, ...] = (), stop: int | None = None) -> None:
+        self.seeds: list[int] = []
+        self.broken, self.stop = broken, stop
+
+    def __call__(self, run: Run) -> Outcome:
+        if run.seed == self.stop:
+            raise KeyboardInterrupt
+        self.seeds.append(run.seed)
+        if run.seed in self.broken:
+            raise RuntimeError("the covariance\nis not one")
+        return pretend(run)
+
+
+def carry(path, execute=pretend, runs=RUNS):
+    return carry_out(runs, path, workers=0, progress=False, execute=execute, command="typed")
+
+
+# ------------------------------------------------------------------ runs
+
+
+def test_a_runs_id_depends_on_every_setting_and_on_nothing_else():
+    run = Run("vowel", "etgp-linear", hidden=(5,))
+    changed = [
+        dataclasses.replace(run, dataset="iris"),
+        dataclasses.replace(run, seed=1),
+        dataclasses.replace(run, hidden=(5, 5)),
+        dataclasses.replace(run, dropout=0.5),
+        dataclasses.replace(run, final_rate=0.1),
+    ]
+    assert len({run.id, *(other.id for other in changed)}) == 6
+    assert run.id == dataclasses.replace(changed[0], dataset="vowel").id
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"model": "etgp"}, "model"),
+        ({"sharing": "shared"}, "model"),
+        ({"steps": 0}, "steps"),
+        ({"seed": -1}, "seed"),
+        ({"hidden": (5, 0)}, "hidden"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"validation": 0.0}, "validation"),
+    ],
+)
+def test_a_run_names_what_is_wrong_with_it(change, name):
+    with pytest.raises(ValueError, match=f"^{name}: expected"):
+        Run(**{"dataset": "vowel", "model": "etgp-linear"} | change)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_compares_every_model_on_each_of_its_data_sets(preset):
+    runs = grid(preset)
+    assert len({run.id for run in runs}) == len(runs)
+    for name in PRESETS[preset].recipes:
+        found = {(run.model, run.sharing) for run in runs if run.dataset == name}
+        assert found >= set(MODELS.values()) - {("speed", "")}
+    seeds = [run.seed for run in runs]
+    assert seeds == sorted(seeds)
+
+
+def test_the_laptop_preset_is_what_the_paper_asked_for():
+    runs = grid("laptop")
+    assert {run.dataset for run in runs} == {"vowel", "absenteeism", "avila", "leaves100", "digits"}
+    assert {run.num_inducing for run in runs} == {100, 50, 20}
+    assert len({run.seed for run in runs}) >= 3
+    assert estimate.total_seconds(runs, workers=2) < 7200
+
+
+def test_a_grid_can_be_cut_down():
+    runs = grid("laptop", datasets=["vowel"], models=["svgp-rbf-shared"], seeds=[7], steps=3)
+    assert {(r.dataset, r.model, r.sharing, r.seed, r.steps) for r in runs} == {
+        ("vowel", "svgp-rbf", "shared", 7, 3)
+    }
+    for wrong in ({"datasets": ["mnist"]}, {"datasets": ["rings"]}, {"models": ["svgp-rbf"]}):
+        with pytest.raises(ValueError, match=f"^{next(iter(wrong))}: expected one of"):
+            grid("laptop", **wrong)
+
+
+def test_a_grid_takes_data_sets_that_its_preset_does_not_know(tmp_path):
+    file = tmp_path / "mine.csv"
+    numbers = np.random.default_rng(0).normal(size=(60, 2))
+    rows = [f"{a},{b},{'yes' if a > b else 'no'}" for a, b in numbers]
+    file.write_text("\n".join(["a,b,is it?", *rows]), encoding="utf-8")
+    chosen = {"datasets": ["wine", f"{file}:is it?"], "models": ["etgp-linear"]}
+    runs = grid("quick", **chosen)
+    assert {run.dataset.partition("#")[0] for run in runs} == set(chosen["datasets"])
+    assert grid("quick", **chosen) == runs
+    with pytest.raises(ValueError, match=r"^num_inducing: expected at most 41, the distinct"):
+        grid("laptop", **chosen)
+    file.write_text(file.read_text("utf-8") + "\n0.5,0.1,yes", encoding="utf-8")
+    changed = grid("quick", **chosen)
+    assert {run.id for run in runs if "wine" not in run.dataset}.isdisjoint(r.id for r in changed)
+    with pytest.raises(ValueError, match=r"got a file that has changed$"):
+        datasets.load(runs[-1].dataset)
+    for wrong, told in ((f"{file}:c", "target: expected a column"), ("no.csv:c", "path: expected")):
+        with pytest.raises(ValueError, match=f"^{told}"):
+            grid("quick", datasets=[wrong])
+
+
+# ------------------------------------------------------------------ result file
+
+
+def test_a_finished_grid_is_not_done_again(tmp_path):
+    path = tmp_path / "results.csv"
+    table = carry(path)
+    again = Counting()
+    pd.testing.assert_frame_equal(carry(path, again), table)
+    assert again.seeds == []
+    assert table["test_accuracy"].tolist() == [0.5, 0.5, 0.6, 0.6, 0.7, 0.7, 0.8, 0.8]
+    assert table.attrs["command"] == "typed"
+    details = sorted((tmp_path / "results-details").iterdir())
+    assert [path.stem for path in details] == sorted(run.id for run in RUNS)
+    assert {json.loads(path.read_text())["seed"] for path in details} == {0, 1, 2, 3}
+
+
+def test_what_a_row_says_comes_back_as_it_was(tmp_path):
+    run = Run("iris", "svgp-nnet", "separate", learning_rate=0.003)
+    row = dict.fromkeys(COLUMNS) | run.settings() | {"id": run.id, "rows": 1, "status": "ok"}
+    row |= {"inference": "pe", "test_ece": 1 / 3, "versions": 'a "b", c'}
+    table = carry(tmp_path / "r.csv", lambda _: Outcome([row]), [run])
+    back = table.iloc[0]
+    assert back["versions"] == 'a "b", c'
+    assert back["hidden"] == ""
+    assert back["test_ece"] == pytest.approx(1 / 3, rel=1e-5)
+    assert math.isnan(back["test_accuracy"])
+
+
+@pytest.mark.parametrize("missing", [1, 30, 1.0, 1.3])
+def test_a_run_that_is_half_in_the_file_is_done_again(tmp_path, missing):
+    """Of the last run a piece of its second line, or its second line and more, is not there."""
+    path = tmp_path / "results.csv"
+    whole = carry(path)
+    content = path.read_bytes()
+    line = len(content.splitlines(keepends=True)[-1])
+    path.write_bytes(content[: -(missing if isinstance(missing, int) else int(missing * line))])
+    assert len(load(path)) == 6
+    again = Counting()
+    pd.testing.assert_frame_equal(carry(path, again), whole)
+    assert again.seeds == [3]
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("size", [0, 5, 40])
+def test_a_file_that_was_hardly_begun_is_begun_anew(tmp_path, size):
+    path = tmp_path / "results.csv"
+    carry(path, runs=RUNS[:1])
+    path.write_bytes(path.read_bytes()[:size])
+    assert len(carry(path)) == 8
+
+
+@pytest.mark.parametrize("content", [b"name,age\nAda,36\n", b"\x00\xff", b'{"a": 1}'])
+def test_a_file_of_something_else_is_left_alone(tmp_path, content):
+    path = tmp_path / "mine.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"^output: expected a result file"):
+        carry(path)
+    assert path.read_bytes() == content
+
+
+def test_a_broken_line_in_the_middle_is_told_and_nothing_is_lost(tmp_path):
+    path = tmp_path / "results.csv"
+    carry(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[4] = lines[4][20:]
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(ValueError, match="line 5"):
+        carry(path)
+    assert path.read_bytes() == b"".join(lines)
+
+
+def test_a_failed_run_has_a_row_and_is_tried_again(tmp_path):
+    path = tmp_path / "results.csv"
+    table = carry(path, Counting(broken=(1,)))
+    assert table["status"].tolist().count("ok") == 6
+    (failed,) = table[table["status"] != "ok"].itertuples()
+    assert (failed.seed, failed.status) == (1, "failed: RuntimeError: the covariance is not one")
+    again = Counting()
+    assert carry(path, again)["status"].tolist() == ["ok"] * 8
+    assert again.seeds == [1]
+
+
+def test_a_stopped_grid_keeps_what_is_finished(tmp_path):
+    path = tmp_path / "results.csv"
+    with pytest.raises(KeyboardInterrupt):
+        carry(path, Counting(stop=2))
+    assert load(path)["seed"].unique().tolist() == [0, 1]
+    again = Counting()
+    carry(path, again)
+    assert again.seeds == [2, 3]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file locks of this kind")
+def test_two_grids_do_not_write_to_one_file(tmp_path):
+    path = tmp_path / "results.csv"
+    with results.Log(path).alone(), pytest.raises(ValueError, match="no other grid"):
+        carry(path)
+    assert len(carry(path)) == 8
+
+
+def test_a_disk_without_room_leaves_whole_lines(tmp_path, monkeypatch):
+    path = tmp_path / "results.csv"
+    carry(path, runs=RUNS[:2])
+    content = path.read_bytes()
+    write = results.os.write
+    monkeypatch.setattr(results.os, "write", lambda file, text: write(file, text[:50]))
+    with pytest.raises(OSError, match="no room"):
+        carry(path)
+    assert path.read_bytes() == content
+
+
+# ------------------------------------------------------------------ scores, selection, tables
+
+
+def test_calibration_error_agrees_with_a_loop():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(4, 0.5), size=200)
+    labels = rng.integers(0, 4, size=200)
+    total = 0.0
+    for b in range(10):
+        inside = [n for n in range(200) if b / 10 < p[n].max() <= (b + 1) / 10]
+        if inside:
+            right = np.mean([p[n].argmax() == labels[n] for n in inside])
+            sure = np.mean([p[n].max() for n in inside])
+            total += len(inside) / 200 * abs(right - sure)
+    assert scoring.expected_calibration_error(p, labels, 10) == pytest.approx(total, rel=1e-12)
+
+
+def test_certain_and_right_is_calibrated_certain_and_wrong_is_not():
+    p = np.eye(3)
+    assert scoring.expected_calibration_error(p, np.arange(3)) == 0.0
+    assert scoring.expected_calibration_error(p, np.array([1, 2, 0])) == 1.0
+
+
+def table_of(seeds=3):
+    """Two data sets, three models, three configurations, with random scores."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for dataset in ("iris", "wine"):
+        for model, sharing in (("etgp-tanh", ""), ("svgp-rbf", "shared"), ("svgp-rbf", "separate")):
+            for rate in (0.1, 0.01, 0.001):
+                for seed in range(seeds):
+                    run = Run(dataset, model, sharing, learning_rate=rate, seed=seed)
+                    row = dict.fromkeys(COLUMNS, np.nan) | run.settings()
+                    row |= {"id": run.id, "rows": 1, "status": "ok", "inference": "pe"}
+                    for split in ("validation", "test"):
+                        for score in selection.SCORES:
+                            row[f"{split}_{score}"] = rng.normal()
+                    rows.append(row)
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize("paper", [False, True])
+@pytest.mark.parametrize("by", selection.SCORES)
+def test_selection_agrees_with_a_loop(paper, by):
+    table = table_of()
+    chosen = select(table, by=by, paper=paper)
+    cells = 0
+    for dataset in ("iris", "wine"):
+        for model, sharing in (("etgp-tanh", ""), ("svgp-rbf", "shared"), ("svgp-rbf", "separate")):
+            split = "test" if paper and model == "svgp-rbf" else "validation"
+            best, best_rate = -np.inf, None
+            for rate in (0.1, 0.01, 0.001):
+                total = 0.0
+                for _, row in table.iterrows():
+                    here = (row["dataset"], row["model"], row["sharing"], row["learning_rate"])
+                    if here == (dataset, model, sharing, rate):
+                        total += row[f"{split}_{by}"] / 3
+                if total > best:
+                    best, best_rate = total, rate
+            here = (
+                (chosen["dataset"] == dataset)
+                & (chosen["model"] == model)
+                & (chosen["sharing"] == sharing)
+            )
+            assert set(chosen[here]["learning_rate"]) == {best_rate}
+            assert chosen[here]["seed"].tolist() == [0, 1, 2]
+            assert set(chosen[here]["selected_on"]) == {split}
+            cells += 1
+    assert len(chosen) == 3 * cells
+
+
+def test_a_configuration_that_failed_somewhere_does_not_compete():
+    table = table_of()
+    best = select(table).iloc[0]
+    table.loc[table["id"] == best["id"], "status"] = "failed: lost"
+    other = select(table).iloc[0]
+    assert (other["dataset"], other["model"]) == (best["dataset"], best["model"])
+    assert other["learning_rate"] != best["learning_rate"]
+
+
+def test_a_grid_that_was_stopped_compares_on_the_seeds_that_all_have():
+    table = table_of()
+    first = table["dataset"].eq("iris") & table["model"].eq("etgp-tanh")
+    table.loc[first, "validation_log_likelihood"] = -2.0
+    better = first & table["learning_rate"].eq(0.001)
+    table.loc[better, "validation_log_likelihood"] = -1.0
+    stopped = table[~(better & table["seed"].gt(0))]  # the others have more seeds, and lose
+    chosen = select(stopped)
+    chosen = chosen[chosen["dataset"].eq("iris") & chosen["model"].eq("etgp-tanh")]
+    assert chosen[["learning_rate", "seed"]].to_numpy().tolist() == [[0.001, 0]]
+
+
+def test_cell_and_configuration_cover_a_run():
+    names = {field.name for field in dataclasses.fields(Run)}
+    assert {*CELL, *CONFIGURATION} == (names - {"seed", "samples"}) | {"inference"}
+
+
+def test_summary_has_means_and_standard_errors():
+    chosen = select(table_of(4))
+    summary = summarise(chosen)
+    assert len(summary) == 6
+    values = chosen["test_accuracy"].to_numpy()[:4]
+    spread = math.sqrt(sum((v - sum(values) / 4) ** 2 for v in values) / 3)
+    assert summary["test_accuracy"][0] == pytest.approx(sum(values) / 4)
+    assert summary["test_accuracy_se"][0] == pytest.approx(spread / 2)
+    assert summary["seeds"].tolist() == [4] * 6
+    assert summarise(select(table_of(1)))["test_accuracy_se"].isna().all()
+
+
+def test_the_table_says_when_rivals_were_picked_on_test():
+    table = table_of()
+    assert "TEST" not in experiment.printed(table)
+    told = experiment.printed(table, paper=True)
+    assert experiment.PAPER_WAY in told
+    assert told.count(" test ") == 4  # rows of the two SVGPs on two data sets
+
+
+def test_speed_ups_are_ratios_of_epochs():
+    common = {"id": "a", "status": "ok", "inference": "speed", "dataset": "iris", "hidden": "5"}
+    rows = [
+        ("etgp-linear", "", "etgp", 0.5, 0.05, 0.06),
+        ("svgp-rbf", "separate", "gpflow", 6.0, 0.54, 0.7),
+    ]
+    names = ("model", "sharing", "implementation", "seconds_per_epoch")
+    names += ("seconds_per_step_low", "seconds_per_step_high")
+    table = pd.DataFrame(
+        [common | {"num_inducing": 20} | dict(zip(names, row, strict=True)) for row in rows]
+    )
+    found = speed_ups(table)[["times", "low", "high"]].to_numpy()
+    np.testing.assert_allclose(found, [[12.0, 0.54 / 0.06, 0.7 / 0.05]])
+    assert len(speed_ups(table_of())) == 0
+
+
+def test_a_number_of_threads_is_told_to_every_library():
+    assert set(cluster.environment(3).values()) == {3}
+    assert {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS"} <= set(cluster.environment(1))
+
+
+# ------------------------------------------------------------------ what a person types
+
+
+@pytest.fixture
+def no_network(tmp_path, monkeypatch):
+    """A machine that has no data set but scikit-learn's."""
+
+    def unreachable(*_, **__):
+        raise OSError("no network")
+
+    monkeypatch.delenv("ETGP_VIZ_DATA", raising=False)
+    monkeypatch.setenv("ETGP_VIZ_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("urllib.request.urlopen", unreachable)
+
+
+@pytest.mark.usefixtures("no_network")
+def test_what_cannot_be_had_is_said_before_the_first_run(tmp_path, capsys):
+    output = tmp_path / "r.csv"
+    assert main.main(["experiment", "--output", str(output)]) == 2
+    told = capsys.readouterr().out
+    assert "vowel-context.data is not at" in told
+    assert "Without them: --datasets digits" in told
+    assert len(load(output)) == 0
+
+
+def test_the_command_says_what_it_will_do_and_prints_the_table(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(
+        experiment.experiments,
+        "carry_out",
+        lambda runs, output, **_: carry(output, runs=runs),
+    )
+    monkeypatch.setattr(datasets, "obtain", lambda name: None)
+    arguments = ["--models", "etgp-linear", "--seeds", "0,1", "--output", str(tmp_path / "r.csv")]
+    assert main.main(["experiment", *arguments]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("4 runs; about ")
+    assert "0.5500 ± 0.0500" in told
+    assert load(tmp_path / "r.csv").attrs["command"].startswith("etgp-viz experiment --models")
+
+
+def test_the_command_tells_how_to_go_on_after_ctrl_c(tmp_path, monkeypatch, capsys):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(datasets, "obtain", lambda name: None)
+    monkeypatch.setattr(experiment.experiments, "carry_out", stop)
+    assert main.main(["experiment", "--output", str(tmp_path / "r.csv")]) == 130
+    assert "the same command goes on" in capsys.readouterr().out
+
+
+def test_the_command_names_what_is_wrong(tmp_path, capsys):
+    assert main.main(["experiment", "--datasets", "mnist", "--output", str(tmp_path / "r")]) == 2
+    assert "datasets: expected one of" in capsys.readouterr().out

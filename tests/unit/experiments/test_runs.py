@@ -1,0 +1,262 @@
+"""Runs that really train, and a cluster that really loses a worker."""
+
+import json
+import os
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+from etgp_viz.experiments import Outcome, Run, carry_out, cluster, load
+from etgp_viz.experiments.columns import COLUMNS
+
+pytestmark = pytest.mark.slow
+
+TINY = {"num_inducing": 6, "steps": 5, "batch_size": 50, "samples": 4}
+#: what only a training has, or only a race
+NOT_OF_A_RACE = {
+    *(c for c in COLUMNS if c.startswith(("validation_", "test_"))),
+    *("fit_seconds", "prediction_seconds_per_1000", "memory_mib", "epochs", "best_elbo"),
+}
+
+
+def words(row) -> set[str]:
+    """Columns in which a run left nothing."""
+    return {name for name in COLUMNS if row[name] is None}
+
+
+def test_an_etgp_fills_two_complete_rows_that_share_a_training():
+    from etgp_viz.experiments.run import execute
+
+    run = Run("iris", "etgp-linear", hidden=(5,), dropout=0.5, **TINY)
+    outcome = execute(run)
+    pe, ba = outcome.rows
+    assert words(pe) == words(ba) == set()
+    assert (pe["inference"], ba["inference"], pe["rows"]) == ("pe", "ba", 2)
+    assert pe["best_elbo"] == ba["best_elbo"]
+    assert pe["test_log_likelihood"] != ba["test_log_likelihood"]
+    assert pe["epochs"] == 3  # 101 rows, two steps an epoch
+    assert pe["num_train"] + pe["num_validation"] + pe["num_test"] == 150
+    again = execute(run).rows[0]
+    assert again["test_log_likelihood"] == pytest.approx(pe["test_log_likelihood"], rel=1e-6)
+
+
+@pytest.mark.parametrize(("model", "sharing"), [("svgp-rbf", "separate"), ("svgp-nnet", "shared")])
+def test_an_svgp_fills_one_complete_row(model, sharing):
+    from etgp_viz.experiments.run import execute
+
+    (row,) = execute(Run("iris", model, sharing, **TINY)).rows
+    assert words(row) == set()
+    assert row["implementation"] == "batched"
+    assert 0.0 <= row["test_ece"] <= 1.0
+
+
+def test_a_file_of_ones_own_is_a_data_set_like_others(tmp_path):
+    from etgp_viz.experiments.run import execute
+
+    file = tmp_path / "mine.csv"
+    lines = [
+        f"{a},{b},{'yes' if a > b else 'no'}" for a, b in np.random.default_rng(0).random((60, 2))
+    ]
+    file.write_text("\n".join(["a,b,is it?", *lines]), encoding="utf-8")
+    outcome = execute(Run(f"{file}:is it?", "etgp-linear", hidden=(5,), **TINY))
+    row = outcome.rows[0]
+    assert row["num_classes"] == 2
+    assert row["num_train"] + row["num_validation"] + row["num_test"] == 60
+    assert outcome.detail["class_names"] == ["no", "yes"]
+
+
+def test_scores_are_those_of_the_predictions():
+    from etgp_viz import datasets
+    from etgp_viz.experiments.run import execute
+    from etgp_viz.experiments.trained import train
+
+    run = Run("iris", "etgp-tanh", hidden=(5,), **TINY)
+    data = datasets.load("iris", validation=0.1, seed=0)
+    X, Y = data.test
+    p = train(run, data).model.predict_y(X)[0].numpy()
+    row = execute(run).rows[0]
+    assert row["test_accuracy"] == np.mean([p[n].argmax() == Y[n, 0] for n in range(len(X))])
+    mean = np.mean([np.log(p[n, Y[n, 0]]) for n in range(len(X))])
+    assert row["test_log_likelihood"] == pytest.approx(mean, rel=1e-6)
+
+
+def test_a_race_has_a_row_for_each_rival():
+    from etgp_viz.experiments.run import execute
+    from etgp_viz.experiments.speed import RIVALS
+
+    rows = execute(Run("iris", "speed", hidden=(5,), **TINY | {"steps": 2})).rows
+    assert [(r["model"], r["sharing"], r["implementation"]) for r in rows] == list(RIVALS)
+    for row in rows:
+        assert words(row) == NOT_OF_A_RACE
+        assert row["seconds_per_epoch"] == pytest.approx(2 * row["seconds_per_step"])
+
+
+@pytest.mark.parametrize(
+    ("model", "sharing"),
+    [("etgp-linear", ""), ("svgp-rbf", "separate"), ("svgp-rbfcorr", "shared")],
+)
+def test_details_are_small_and_say_what_the_model_says(model, sharing):
+    from etgp_viz import datasets
+    from etgp_viz.experiments.detail import detail, principal_directions
+    from etgp_viz.experiments.trained import train
+
+    data = datasets.load("iris", validation=0.1, seed=0)
+    trained = train(Run("iris", model, sharing, **TINY), data)
+    found = detail(trained, {way: trained.predict(way)["test"] for way in trained.inferences})
+    assert len(json.dumps(found)) < 50_000
+    counts = np.zeros((3, 3), int)
+    for true, predicted, count in found["confusion"]:
+        counts[true, predicted] = count
+    X, Y = data.test
+    p = trained.model.predict_y(X)[0].numpy()
+    for c in range(3):
+        for d in range(3):
+            assert counts[c, d] == sum(p[n].argmax() == d for n in range(len(X)) if Y[n, 0] == c)
+    assert sum(found["reliability"]["pe"]["count"]) == len(X)
+    own = [each["probabilities"][each["label"]] for each in found["hardest"]]
+    assert own == sorted(own)
+    assert own[0] == pytest.approx(min(p[n, Y[n, 0]] for n in range(len(X))), rel=1e-3)
+    assert [data.Y[each["row"], 0] for each in found["hardest"]] == [
+        each["label"] for each in found["hardest"]
+    ]
+    sets = 3 if sharing == "separate" else 1
+    assert np.shape(found["projection"]["inducing"]) == (6 * sets, 2)
+    center, directions = principal_directions(data.train[0])
+    points = center + np.outer(found["line"]["t"], directions[0])
+    if model == "etgp-linear":
+        names, expected = "ab", np.moveaxis(trained.model.network(points).numpy(), -1, 0)
+    else:
+        mean, variance = (part.numpy() for part in trained.model.predict_f(points))
+        names, expected = ("mean", "deviation"), (mean, np.sqrt(variance))
+    for name, values in zip(names, expected, strict=True):
+        np.testing.assert_allclose(found["line"][name], values.T, rtol=1e-3, atol=1e-4)
+
+
+def test_an_interrupted_training_is_not_a_result(tmp_path, monkeypatch):
+    from etgp_viz.core.optimiser import Optimiser
+
+    steps = []
+
+    def step(self, rows=None):
+        steps.append(rows)
+        if len(steps) == 3:
+            raise KeyboardInterrupt
+        return 0.0
+
+    monkeypatch.setattr(Optimiser, "step", step)
+    output = tmp_path / "results.csv"
+    with pytest.raises(KeyboardInterrupt):
+        carry_out([Run("iris", "etgp-linear", **TINY)], output, workers=0, progress=False)
+    assert len(steps) == 3
+    assert len(load(output)) == 0
+
+
+def test_principal_directions_are_eigenvectors_of_the_covariance():
+    from etgp_viz.experiments.detail import principal_directions
+
+    X = np.random.default_rng(0).normal(size=(50, 4)) * [3.0, 1.0, 2.0, 0.1]
+    center, directions = principal_directions(X)
+    np.testing.assert_allclose(center, X.mean(axis=0))
+    values, vectors = np.linalg.eigh(np.cov(X.T))
+    for k, direction in enumerate(directions, start=1):
+        assert abs(direction @ vectors[:, -k]) == pytest.approx(1.0)
+        assert direction[np.argmax(abs(direction))] > 0
+        assert np.var((X - center) @ direction, ddof=1) == pytest.approx(values[-k])
+
+
+RUNS = tuple(Run("iris", "svgp-rbf", "shared", seed=seed) for seed in range(4))
+
+
+def test_a_grid_survives_a_worker_that_dies_and_a_run_that_fails(tmp_path):
+    def unreliable(run: Run) -> Outcome:
+        died = tmp_path / "died"
+        if run.seed == 1 and not died.exists():
+            died.touch()
+            os._exit(1)
+        if run.seed == 2:
+            raise ValueError("no such data")
+        row = dict.fromkeys(COLUMNS) | run.settings()
+        row |= {"id": run.id, "rows": 1, "status": "ok"}
+        return Outcome([row | {"versions": os.environ["TF_NUM_INTRAOP_THREADS"]}])
+
+    output = tmp_path / "results.csv"
+    before = set(psutil.Process().children(recursive=True))
+    table = carry_out(RUNS, output, workers=2, progress=False, execute=unreliable)
+    assert (tmp_path / "died").exists()
+    status = dict(zip(table["seed"], table["status"], strict=True))
+    assert status == {0: "ok", 1: "ok", 2: "failed: ValueError: no such data", 3: "ok"}
+    threads = set(table[table["status"] == "ok"]["versions"])
+    assert threads == {str(max(1, (os.cpu_count() or 1) // 2))}
+    assert set(psutil.Process().children(recursive=True)) <= before | _trackers()
+
+
+def test_local_workers_listen_to_this_machine_alone():
+    with cluster.local_workers(1):
+        family = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        heard = [c.laddr.ip for p in family for c in p.net_connections() if c.status == "LISTEN"]
+    assert heard
+    assert set(heard) == {"127.0.0.1"}
+
+
+def test_a_worker_that_has_grown_is_replaced(monkeypatch):
+    def process(run: Run) -> Outcome:
+        return Outcome([{"process": os.getpid()}])
+
+    monkeypatch.setattr(cluster, "LARGE_WORKER", 0)
+    outcomes = dict(cluster.through_dask(RUNS[:3], process, workers=1))
+    assert set(outcomes) == set(RUNS[:3])
+    assert len({outcome.rows[0]["process"] for outcome in outcomes.values()}) > 1
+
+
+def test_a_stopped_cluster_leaves_no_process(tmp_path):
+    def slow(run: Run) -> Outcome:
+        if run.seed:
+            time.sleep(60)
+        return Outcome([])
+
+    before = set(psutil.Process().children(recursive=True))
+    outcomes = cluster.through_dask(RUNS, slow, workers=2)
+    assert next(outcomes)[0] == RUNS[0]
+    start = time.perf_counter()
+    outcomes.close()
+    assert time.perf_counter() - start < 20
+    assert set(psutil.Process().children(recursive=True)) <= before | _trackers()
+
+
+def test_the_workers_of_a_running_cluster_are_used_and_left(tmp_path):
+    def process(run: Run) -> Outcome:
+        row = dict.fromkeys(COLUMNS) | run.settings()
+        return Outcome([row | {"id": run.id, "rows": 1, "status": "ok", "versions": os.getpid()}])
+
+    with cluster.local_workers(1) as scheduler:
+        tables = [
+            carry_out(
+                RUNS[:count],
+                tmp_path / "results.csv",
+                scheduler=scheduler,
+                progress=False,
+                execute=process,
+            )
+            for count in (2, 4)
+        ]
+    assert [len(table) for table in tables] == [2, 4]
+    workers = {int(process) for process in tables[1]["versions"]}
+    assert len(workers) == 1  # the same one in both grids
+    assert os.getpid() not in workers
+
+
+def test_a_cluster_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.5)
+    with pytest.raises(ValueError, match=r"^scheduler: expected .* tcp://127.0.0.1:9"):
+        next(cluster.through_dask(RUNS, lambda run: Outcome([]), scheduler="tcp://127.0.0.1:9"))
+
+
+def _trackers() -> set[psutil.Process]:
+    """Python's own helper that outlives every child process."""
+    return {
+        child
+        for child in psutil.Process().children()
+        if any("resource_tracker" in word for word in child.cmdline())
+    }

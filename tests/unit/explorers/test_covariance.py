@@ -1,0 +1,150 @@
+"""What the covariance explorer draws and says, against numbers of its own."""
+
+import numpy as np
+import pytest
+
+from etgp_viz.explorers import CovarianceExplorer
+from etgp_viz.explorers.covariance_stages import MAX_TERMS, X
+from etgp_viz.figures import style
+from etgp_viz.records import covariance, covariance_check, prior
+
+K = np.exp(-0.5 * (X[:, None] - X[None, :]) ** 2)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    return CovarianceExplorer()
+
+
+@pytest.fixture
+def explorer(shared):
+    shared.reset()
+    return shared
+
+
+def drawn(explorer, name):
+    return np.array(explorer.figures[name].data[0].z, dtype=float)
+
+
+def test_proposition_1_is_drawn(explorer):
+    a1, a2 = (prior.profile(knots, (X + 3) / 6) for knots in (explorer.state.a1, explorer.state.a2))
+    expected = covariance.pair_linear(K, a1, a2)
+    np.testing.assert_allclose(drawn(explorer, "analytic"), expected, atol=1e-3)
+    variance = explorer.figures["variance"].data
+    np.testing.assert_allclose(variance[2].y, a2**2)
+    dots = variance[5]
+    assert dots.name == "f², Monte Carlo"
+    assert np.mean(np.abs(dots.y - a2**2) <= 1.5 * dots.error_y.array) > 0.8
+    axis = explorer.figures["analytic"].layout.yaxis
+    assert axis.range == (30.5, -0.5)  # rows downwards
+    assert axis.title.text == "x of f¹"
+
+
+def test_formula_and_monte_carlo_share_their_colours(explorer):
+    for values in ({}, {"a1": (3.0,) * 5}, {"a1": (0.1,) * 5}, {"family": "tanh"}):
+        explorer.set(**values)
+        left, right = (explorer.figures[name].data[0] for name in ("analytic", "estimate"))
+        assert (left.zmin, left.zmax) == (right.zmin, right.zmax)
+        assert left.zmin == -left.zmax
+    assert explorer.figures["difference"].data[0].zmax == 4.0
+
+
+def test_all_classes_stand_in_blocks(explorer):
+    explorer.set(view="joint")
+    joint = drawn(explorer, "analytic")
+    assert joint.shape == (48, 48)
+    figure = explorer.figures["analytic"]
+    assert figure.layout.xaxis.ticktext == ("f¹", "f²", "f³")
+    assert figure.data[0].x[16] == "f²(−3.0)"
+    assert figure.layout.shapes[0].visible
+    explorer.set(view="pair")
+    np.testing.assert_allclose(joint[:16, 16:32], drawn(explorer, "analytic")[::2, ::2], atol=2e-3)
+    assert not figure.layout.shapes[0].visible
+
+
+def test_mean_and_shifts_matter_to_bent_flows_alone(explorer):
+    start = drawn(explorer, "analytic")
+    explorer.set(mean=1.5, b1=(2.0,) * 5)
+    np.testing.assert_allclose(drawn(explorer, "analytic"), start, atol=1e-3)
+    explorer.set(family="sal", mean=0.0)
+    bent = drawn(explorer, "analytic")
+    explorer.set(b1=(-2.0,) * 5)
+    np.testing.assert_allclose(drawn(explorer, "analytic"), bent, atol=1e-3)
+    explorer.set(mean=1.5)
+    assert np.max(np.abs(drawn(explorer, "analytic") - bent)) > 0.1 * np.max(bent)
+
+
+def test_without_non_linearity_every_flow_is_linear(explorer):
+    start = drawn(explorer, "analytic")
+    for family in ("sal", "tanh"):
+        explorer.set(family=family, amount=0.0)
+        np.testing.assert_allclose(drawn(explorer, "analytic"), start, atol=1e-3)
+        assert explorer.records["together"].correlation == pytest.approx(1.0, abs=1e-6)
+    explorer.set(amount=1.0)
+    assert explorer.records["together"].correlation < 0.9
+
+
+def test_one_term_is_not_enough_and_more_are(explorer):
+    explorer._choose_preset("One term is not enough")
+    assert not explorer.records["difference"].agrees
+    assert "the terms that are left out are missed" in explorer.summary
+    explorer.set(terms=MAX_TERMS)
+    assert explorer.records["difference"].agrees
+    assert "nothing here speaks against the formula" in explorer.summary
+
+
+def test_ranks_of_the_presets(explorer):
+    explorer._choose_preset("Three classes, one rank")
+    assert explorer.records["spectrum"].rank == 16
+    assert "rank 16" in explorer.summary
+    explorer._choose_preset("Bent flows")
+    assert explorer.records["spectrum"].rank == 32
+    assert explorer.records["together"].correlation < 0.7
+
+
+def test_a_change_of_sign_has_no_correlation_where_nothing_varies(explorer):
+    explorer._choose_preset("A change of sign")
+    line = explorer.figures["correlation"].data[0]
+    assert 0.0 not in np.round(line.x, 9)
+    np.testing.assert_allclose(line.y, np.sign(line.x))
+    assert "role='alert'" not in explorer._page.sentence
+
+
+def test_the_verdict_gives_its_figures(explorer):
+    record = explorer.records["difference"]
+    for number in (record.share, covariance_check.EXPECTED_SHARE, record.least_by_chance):
+        assert f"{number:.1%}" in explorer.summary
+
+
+def test_more_draws_begin_with_the_same_ones(explorer):
+    few = explorer.records["convergence"]
+    explorer.set(draws=5000)
+    many = explorer.records["convergence"]
+    assert many.sizes[-1] == 5000
+    assert many.error[0] == pytest.approx(few.error[0])
+
+
+def test_a_view_control_computes_nothing_again(explorer):
+    before = dict(explorer.records)
+    explorer.set(at=1.0)
+    for name in ("analytic", "convergence", "spectrum", "terms", "latent"):
+        assert explorer.records[name] is before[name], name
+    assert explorer.records["together"].at == pytest.approx(1.0)
+
+
+def test_a_click_marks_the_nearest_input(explorer):
+    explorer.clicked("variance", "xy", 1.27, 0.0)
+    assert explorer.state.at == pytest.approx(1.2)
+    for name in ("variance", "correlation"):
+        assert explorer.figures[name].layout.shapes[0].x0 == pytest.approx(1.2)
+    explorer.clicked("spectrum", "xy", 3.0, 0.0)
+    assert explorer.state.at == pytest.approx(1.2)
+
+
+def test_classes_are_told_by_more_than_colour(explorer):
+    lines = explorer.figures["variance"].data[1:4]
+    assert len({line.line.dash for line in lines}) == 3
+    assert [line.legendgroup for line in lines] == ["0", "1", "2"]
+    assert list(explorer.figures["variance"].data[-1].text) == [
+        "f₀", *(style.process(c) for c in range(3)),
+    ]  # fmt: skip

@@ -1,0 +1,320 @@
+"""What holds for every explorer: through its traits, its links and its code; never pixels."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from etgp_viz import explorers
+from etgp_viz.course.publish import stills
+from etgp_viz.explorers import fields
+from etgp_viz.explorers.points import Points
+
+pytestmark = pytest.mark.slow  # all together; see `make test-fast`
+
+ROOT = Path(__file__).parents[3]
+
+# Every explorer, with arguments that keep it small.
+KINDS = {
+    "FlowExplorer": {},
+    "SharedLatentExplorer": {},
+    "CovarianceExplorer": {},
+    "InferenceExplorer": {},
+    "TimingExplorer": {},
+    "ResultsExplorer": {},
+}
+NAMES = list(KINDS)
+
+
+def new(name, **values):
+    return getattr(explorers, name)(**{**KINDS[name], **values})
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """One explorer of each kind for the whole module; a test that uses it resets it first."""
+    return {name: new(name) for name in NAMES}
+
+
+@pytest.fixture(params=NAMES)
+def explorer(request, shared):
+    found = shared[request.param]
+    found.reset()
+    found.set(**KINDS[request.param])
+    return found
+
+
+def assert_sound(explorer, counts):
+    assert "role='alert'" not in explorer._page.sentence, explorer._page.sentence
+    assert {name: len(figure.data) for name, figure in explorer.figures.items()} == counts
+    for name, figure in explorer.figures.items():
+        for trace in figure.data:
+            for axis in ("x", "y", "z"):
+                values = getattr(trace, axis, None)
+                if values is not None and np.asarray(values).dtype.kind in "if":
+                    assert np.all(np.isfinite(np.asarray(values, float))), (name, trace.name, axis)
+    for name, control in explorer.controls.items():
+        assert agree(getattr(explorer.state, name), control.value), name
+    assert len(explorer.summary) > 20
+
+
+def agree(value, other):
+    """Numbers up to the rounding of a slider, words exactly."""
+    return value == other if isinstance(other, str) else value == pytest.approx(other, rel=1e-5)
+
+
+def trace_counts(explorer):
+    return {name: len(figure.data) for name, figure in explorer.figures.items()}
+
+
+@pytest.mark.slow
+def test_every_control_at_its_ends_and_between(explorer):
+    counts, start = trace_counts(explorer), dataclasses.asdict(explorer.state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name, spec in fields.controls_of(explorer.State).items():
+            for value in spec.samples():
+                explorer.controls[name].value = value
+                assert_sound(explorer, counts)
+                assert agree(getattr(explorer.state, name), value), name
+            explorer.set(**{name: start[name]})
+
+
+def random_values(state, rng, how_many):
+    controls = fields.controls_of(state)
+    chosen = rng.choice(list(controls), how_many, replace=False)
+    return {name: controls[name].samples()[rng.integers(len(controls[name].samples()))]
+            for name in chosen}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_random_pairs_of_controls(explorer):
+    rng, counts = np.random.default_rng(0), trace_counts(explorer)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(30):
+            for name, value in random_values(explorer.State, rng, 2).items():
+                explorer.controls[name].value = value
+            assert_sound(explorer, counts)
+
+
+def test_a_link_brings_the_state_back(explorer):
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        explorer.set(**random_values(explorer.State, rng, 3))
+        state, text = explorer.state, explorer.link()
+        explorer.reset()
+        assert explorer.from_link(text) is explorer
+        assert explorer.state == state
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_link_makes_a_new_explorer(name):
+    kind = getattr(explorers, name)
+    text = json.dumps({"explorer": name, **KINDS[name]})
+    assert dataclasses.asdict(kind.from_link(text).state) == dataclasses.asdict(new(name).state)
+
+
+BAD_LINKS = [
+    "", "{", "[]", "null", "x" * 5000, "[" * 3000, '{"explorer":"Other"}', "__import__('os')",
+    '{"explorer":"NAME","no_such_field":1}', '{"explorer":"NAME","FIELD":"<script>"}',
+    '{"explorer":"NAME","FIELD":NaN}', '{"explorer":"NAME","FIELD":1e99}',
+    '{"explorer":"NAME","FIELD":null}', '{"explorer":"NAME","FIELD":true,"FIELD":true}',
+    '{"explorer":"NAME","FIELD":{"__class__":"x"}}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD_LINKS)
+def test_a_bad_link_says_so_and_changes_nothing(explorer, text):
+    before = explorer.state
+    field = next(
+        name
+        for name, spec in fields.controls_of(explorer.State).items()
+        if isinstance(spec, fields.Number)
+    )
+    text = text.replace("NAME", type(explorer).__name__).replace("FIELD", field)
+    with pytest.raises(ValueError, match=r"^link: .{10,}"):
+        explorer.from_link(text)
+    assert explorer.state == before
+    explorer._open_link(text)
+    assert "role='alert'" in explorer._page.sentence
+    assert explorer.state == before
+
+
+def test_bad_values_say_so_and_change_nothing(explorer):
+    before = explorer.state
+    for name, spec in fields.controls_of(explorer.State).items():
+        with pytest.raises(ValueError, match=rf"^{name}: expected"):
+            explorer.set(**{name: object()})
+        if isinstance(spec, fields.Number | fields.Whole):
+            with pytest.raises(ValueError, match=rf"^{name}: expected a .* from"):
+                explorer.set(**{name: type(spec.low)(spec.high + 1)})
+    assert explorer.state == before
+
+
+def test_reset_and_presets(explorer):
+    start = explorer.State()
+    assert len(explorer.presets) >= 4
+    for name, preset in explorer.presets.items():
+        explorer._choose_preset(name)
+        for field, value in preset.values.items():
+            assert getattr(explorer.state, field) == value
+        assert "role='alert'" not in explorer._page.sentence
+        assert preset.story in explorer._page._note.children[0].value
+    explorer.reset()
+    assert explorer.state == start
+
+
+def test_resample_changes_the_draw_alone(explorer):
+    if "seed" not in explorer.controls:
+        pytest.skip("it draws nothing at random")
+    before = explorer.state
+    drawn = [np.array(trace.y) for figure in explorer.figures.values() for trace in figure.data]
+    explorer.resample()
+    assert explorer.state == dataclasses.replace(before, seed=before.seed + 1)
+    after = [np.array(trace.y) for figure in explorer.figures.values() for trace in figure.data]
+    assert any(not np.array_equal(a, b) for a, b in zip(drawn, after, strict=True))
+
+
+def test_an_error_keeps_the_picture_and_says_so(explorer, monkeypatch):
+    def broken(_):
+        raise ValueError("too steep")
+
+    before = explorer.table()
+    monkeypatch.setattr(explorer, "numbers", broken)
+    explorer._redraw()
+    assert "cannot be drawn: too steep" in explorer._page.sentence
+    assert explorer.table() == before
+
+
+def test_the_picture_and_its_numbers_can_be_saved(explorer):
+    assert explorer.picture("svg").lstrip().startswith(b"<?xml")
+    with pytest.raises(ValueError, match="kind: expected one of png, svg, pdf"):
+        explorer.picture("exe")
+    header, *rows = explorer.table().splitlines()
+    assert header == "figure,trace,x,y,z"
+    shown = sum(
+        np.asarray(trace.z if trace.type == "heatmap" else trace.y).size
+        for figure in explorer.figures.values()
+        for trace in figure.data
+        if trace.visible is not False
+    )
+    assert len(rows) == shown
+
+
+def test_the_browser_can_ask_for_a_default(explorer):
+    name, spec = next(iter(fields.controls_of(explorer.State).items()))
+    explorer.controls[name].value = spec.samples()[-1]
+    explorer._on_message({"default": name})
+    assert getattr(explorer.state, name) == getattr(explorer.State(), name)
+
+
+def test_it_shows_itself_and_says_what_it_shows(explorer):
+    assert "application/vnd.jupyter.widget-view+json" in explorer._repr_mimebundle_()
+    assert explorer._page.frame.alt == explorer.summary
+
+
+def test_a_page_loaded_later_gets_what_is_shown_now(explorer):
+    name, spec = next(iter(fields.controls_of(explorer.State).items()))
+    explorer.set(**{name: spec.samples()[-1]})
+    for figure in explorer.figures.values():
+        figure.get_state()
+        for sent, trace in zip(figure._widget_data, figure.data, strict=True):
+            assert sent["name"] == trace.name
+            np.testing.assert_array_equal(sent["y"], trace.y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_code_of_random_states_gives_the_same_numbers(name, tmp_path):
+    """All scripts run in one fresh interpreter, in which `show` only counts."""
+    explorer, rng = new(name), np.random.default_rng(2)
+    scripts, expected = [], []
+    for _ in range(4):
+        explorer.set(**random_values(explorer.State, rng, 4))
+        scripts.append(explorer.to_code())
+        expected.append({key: _plain(record) for key, record in explorer.records.items()})
+    assert all(script.count("\n") < 60 for script in scripts)
+    runner = tmp_path / "run.py"
+    runner.write_text(
+        "import json, pathlib, sys, plotly.graph_objects as go\n"
+        "from tests.unit.explorers.test_explorers import _plain\n"
+        "go.Figure.show = lambda self: None\n"
+        "for path in sys.argv[1:]:\n"
+        "    space = {}\n"
+        "    exec(compile(pathlib.Path(path).read_text(), path, 'exec'), space)\n"
+        "    plain = {key: _plain(record) for key, record in space['records'].items()}\n"
+        "    pathlib.Path(path + '.json').write_text(json.dumps(plain))\n"
+    )
+    paths = []
+    for k, script in enumerate(scripts):
+        paths.append(tmp_path / f"script{k}.py")
+        paths[-1].write_text(script)
+    subprocess.run(
+        [sys.executable, runner, *paths], check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    for path, wanted in zip(paths, expected, strict=True):
+        found = json.loads(path.with_name(path.name + ".json").read_text())
+        assert found.keys() == wanted.keys()
+        for key, record in wanted.items():
+            assert found[key].keys() == record.keys()
+            for field, value in record.items():
+                if isinstance(value, str) or value is None:
+                    assert found[key][field] == value
+                else:
+                    np.testing.assert_allclose(
+                        np.array(found[key][field], float), np.array(value, float),
+                        rtol=1e-7, atol=1e-7, err_msg=f"{key}.{field}",
+                    )  # fmt: skip
+
+
+def _plain(record):
+    """A record as plain numbers and texts, nested records by dotted names."""
+    plain = {}
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if dataclasses.is_dataclass(value):
+            plain |= {f"{field.name}.{key}": inner for key, inner in _plain(value).items()}
+        elif isinstance(value, np.ndarray | float | int | np.floating | np.integer):
+            plain[field.name] = np.asarray(value).tolist()
+        else:
+            plain[field.name] = repr(value)
+    return plain
+
+
+# Handouts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_control_has_positions_for_paper(name):
+    state = getattr(explorers, name).State()
+    for field, spec in fields.controls_of(type(state)).items():
+        value = getattr(state, field)
+        stops = spec.stops(value)
+        assert len(set(stops)) == len(stops) <= fields.POSITIONS + 1, field
+        assert all(spec.check(stop) == stop for stop in stops), field
+        assert all(spec.told(stop) for stop in stops), field
+        assert value in stops or isinstance(spec, Points), field
+
+
+@pytest.mark.slow
+def test_a_tour_shows_other_pictures_and_comes_back(explorer, monkeypatch):
+    monkeypatch.setattr("etgp_viz.explorers.inference.TOUR", (0, 2, 4))
+    before = explorer.state
+    still = json.loads(json.dumps(stills.explorer_still(explorer)))
+    assert explorer.state == before
+    assert "role='alert'" not in explorer._page.sentence
+    frames, start = still["frames"], still["start"]
+    assert [name for name, _ in still["figures"]] == list(explorer.figures)
+    assert frames[start]["changes"] == {}
+    labels = [frame["label"] for frame in frames]
+    assert len(set(labels)) == len(labels) >= 3
+    assert all(frame["changes"] for k, frame in enumerate(frames) if k != start)
+    assert all(len(frame["words"]) > 20 for frame in frames)
+    assert len(json.dumps(still)) < 3e6

@@ -1,0 +1,111 @@
+"""What pictures share: axes that hold, labels that keep apart, colours, and the table."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from etgp_viz.figures import plotting, style
+
+heights = st.lists(st.floats(-5, 5), min_size=1, max_size=12).map(np.array)
+
+
+@given(heights, st.floats(0.01, 1.0))
+def test_labels_keep_apart_and_in_order(values, gap):
+    moved = plotting.spread(values, gap)
+    order = np.argsort(values, kind="stable")
+    assert np.all(np.diff(moved[order]) >= gap - 1e-9)
+    assert moved.mean() == pytest.approx(values.mean(), abs=1e-9)  # as a whole they stay
+
+
+def test_labels_that_are_apart_stay():
+    values = np.array([3.0, -1.0, 0.5])
+    np.testing.assert_allclose(plotting.spread(values, 1.0), values)
+
+
+def test_a_move_sends_only_what_has_changed_and_in_one_piece():
+    y = np.arange(6.0).reshape(3, 2)
+    fig = go.Figure(
+        [go.Scatter(y=y[:, 0], name="a"), go.Scatter(y=y[:, 1], name="b")],
+        {"annotations": [{"text": "one"}], "yaxis": {"range": [0, 5]}},
+    )
+    sent = []
+    fig._send_update_msg = lambda **message: sent.append(message)
+    same = {"annotations[0].text": "one", "yaxis.range": (0, 5)}
+    plotting.move(fig, {"y": [y[:, 0].copy(), y[:, 1].copy()]}, same)
+    assert sent == []
+    plotting.move(fig, {"y": [y[:, 0], y[:, 0]]}, {**same, "annotations[0].text": "two"})
+    (message,) = sent
+    assert message["trace_indexes"] == [1]
+    assert message["relayout_data"] == {"annotations[0].text": "two"}
+    (moved,) = message["restyle_data"]["y"]
+    assert moved.flags.c_contiguous
+    np.testing.assert_array_equal(fig.data[1].y, y[:, 0])
+    assert fig.layout.annotations[0].text == "two"
+
+
+def test_limits_hold_grow_and_fit_again():
+    fig = go.Figure(layout={"yaxis": {"range": [-1.0, 1.0]}})
+    assert plotting.limits(fig, "yaxis", np.array([0.0, 0.5])) == [-1.0, 1.0]
+    low, high = plotting.limits(fig, "yaxis", np.array([0.0, 5.0]))
+    assert low == -1.0
+    assert high > 6.0
+    assert plotting.limits(fig, "yaxis", np.array([0.0, 1.0]), refit=True)[1] < 1.2
+    assert plotting.limits(fig, "xaxis", np.array([2.0, 2.0])) == [1.0, 3.0]
+
+
+def test_an_axis_holds_grows_and_fits_again():
+    axis = go.layout.YAxis()
+    low, high = plotting.fit(axis, np.array([-1.0, 1.0]))
+    assert low < -1.0
+    assert high > 1.0
+    assert plotting.fit(axis, np.array([0.0, 0.5])) == [low, high]
+    grown = plotting.fit(axis, np.array([0.0, 5.0]))
+    assert grown[0] == low
+    assert grown[1] > 6.0  # with room, or it would grow at every step
+    assert plotting.fit(axis, np.array([0.0, 1.0]), refit=True)[1] < 1.2
+    assert plotting.fit(go.layout.YAxis(), np.array([2.0, 2.0])) == [1.0, 3.0]
+
+
+def test_a_colour_scale_is_centred_and_holds():
+    trace = go.Heatmap()
+    plotting.fit_colours(trace, np.array([[-2.0, 1.0]]))
+    assert (trace.zmin, trace.zmax) == (-2.0, 2.0)
+    plotting.fit_colours(trace, np.array([[0.0, 1.0]]))
+    assert trace.zmax == 2.0
+    plotting.fit_colours(trace, np.array([[0.0, 0.1]]))
+    assert trace.zmax == 0.1
+
+
+def test_matrices_are_rounded_to_four_digits_of_their_largest():
+    z = np.array([[1234.5678, 0.01], [-0.5, 3.0]])
+    np.testing.assert_allclose(plotting.rounded(z), z, atol=0.5)
+    np.testing.assert_allclose(plotting.rounded(z / 1e6), z / 1e6, atol=0.5e-6)
+
+
+def test_the_table_holds_every_point_that_is_shown():
+    fig = go.Figure(
+        [
+            go.Scatter(x=[0, 1], y=[2, 3], name="line"),
+            go.Scatter(x=[0, 1], y=[2, 3], name="hidden", visible=False),
+            go.Heatmap(x=[0, 1], y=[5, 6], z=[[1, 2], [3, 4]], name="map"),
+        ]
+    )
+    found = pd.read_csv(io.StringIO(plotting.table({"one": fig})))
+    assert list(found.columns) == ["figure", "trace", "x", "y", "z"]
+    assert found.trace.tolist() == ["line"] * 2 + ["map"] * 4
+    cell = found[(found.trace == "map") & (found.x == 1) & (found.y == 6)]
+    assert cell.z.item() == 4
+
+
+def test_colours_and_names_of_classes():
+    assert [style.colour(c, 8) for c in range(8)] == list(style.PALETTE)
+    assert len({style.colour(c, 20) for c in range(20)}) == 20
+    assert style.process(0) == "f¹"
+    assert style.process(11) == "f¹²"
+    assert plotting.translucent("#0072B2", 0.5) == "rgba(0, 114, 178, 0.5)"
+    assert plotting.translucent("rgb(1, 2, 3)", 0.5) == "rgba(1, 2, 3, 0.5)"

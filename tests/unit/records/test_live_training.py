@@ -1,0 +1,114 @@
+"""Training step by step does what `fit` does, and keeps honest books."""
+
+import numpy as np
+import pytest
+
+from etgp_viz import build, fit
+from etgp_viz.datasets import toys
+from etgp_viz.records.live_training import POINTS, LiveTraining
+
+TOY = toys.waves(60, 3)
+DATA = TOY.X, TOY.Y
+
+
+def new_model(**options):
+    return build("etgp-linear", TOY.X, 3, inducing_points=TOY.X[:5], hidden=(4,), **options)
+
+
+class Stub:
+    """An optimiser whose ELBOs are given, and which remembers what it was told."""
+
+    learning_rate = 0.0
+
+    def __init__(self, elbos):
+        self.elbos, self.moves, self.restored = iter(elbos), 0, None
+
+    def step(self, rows):
+        self.moves += 1
+        self.last_good = self.moves
+        return next(self.elbos)
+
+    def restore(self, values):
+        self.restored = values
+
+
+def stubbed(elbos, **options):
+    training = LiveTraining(new_model(), DATA, **options)
+    training.__dict__ |= {"_optimiser": Stub(elbos), "_penalties": lambda: (2.0, 0.5)}
+    return training
+
+
+def test_the_parts_add_up_and_long_curves_are_thinned():
+    training = stubbed(np.arange(1000.0))
+    assert len(training.curve().steps) == 0
+    training.step(1000)
+    curve = training.curve()
+    assert POINTS / 2 < len(curve.steps) <= POINTS + 1
+    assert curve.steps[-1] == 999
+    np.testing.assert_array_equal(curve.elbo, curve.steps)
+    np.testing.assert_array_equal(curve.expected - curve.kl - curve.penalty, curve.elbo)
+    assert set(curve.kl) == {2.0}
+
+
+def test_the_history_tells_how_to_do_it_again():
+    training = stubbed(np.arange(100.0), learning_rate=0.1)
+    training.step(3)
+    training.step()
+    training.learning_rate = 0.2
+    training.step(2)
+    assert training._optimiser.learning_rate == 0.2
+    training.keep_best()
+    training.step()
+    assert training.history == [(4, 0.1), (2, 0.2), (0, 0.0), (1, 0.2)]
+
+
+def test_the_best_epoch_counts_and_not_the_best_step():
+    # Two steps an epoch; the means are 5, 7 and 6, and the best single step is in the last.
+    training = stubbed([4.0, 6.0, 7.0, 7.0, 0.0, 12.0], batch_size=30)
+    training.step(6)
+    training.keep_best()
+    assert training._optimiser.restored == 4
+
+
+def test_nothing_to_keep_before_the_first_epoch():
+    training = stubbed([])
+    training.keep_best()
+    assert training.history == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": 61}, "batch_size: expected"),
+        ({"learning_rate": 0.0}, "learning_rate: expected"),
+        ({"seed": -1}, "seed: expected"),
+    ],
+)
+def test_bad_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
+        LiveTraining(new_model(), DATA, **options)
+
+
+@pytest.mark.slow
+def test_it_is_the_training_of_fit():
+    by_fit, live = new_model(dropout=0.3), new_model(dropout=0.3)
+    settings = {"learning_rate": 0.05, "batch_size": 20, "seed": 3}
+    result = fit(by_fit, DATA, epochs=4, progress=False, **settings)
+    training = LiveTraining(live, DATA, **settings)
+    training.step(12)
+    training.keep_best()
+    elbos = training.curve().elbo.reshape(4, 3).mean(axis=1)
+    np.testing.assert_allclose(elbos, result.elbo, rtol=1e-9)
+    np.testing.assert_allclose(live.q_mu.numpy(), by_fit.q_mu.numpy(), rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_the_expected_log_likelihood_is_that_of_the_model():
+    model = new_model(dropout=0.0)
+    expected = np.sum(model.variational_expectations(*DATA))
+    kl, penalty = float(model.prior_kl()), float(model.network.prior_penalty())
+    training = LiveTraining(model, DATA)
+    training.step()
+    curve = training.curve()
+    assert curve.expected[0] == pytest.approx(expected, rel=1e-9)
+    assert (curve.kl[0], curve.penalty[0]) == pytest.approx((kl, penalty))

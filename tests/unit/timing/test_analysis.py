@@ -1,0 +1,231 @@
+"""Slopes, speed-ups, the cost model and the sentences, on times whose truth is known."""
+
+import numpy as np
+import pytest
+
+from etgp_viz import timing
+from etgp_viz.timing.log import Measurement, Settings, tabulate
+
+CLASSES = (2, 10, 50)
+
+
+def table_of(seconds, *, sessions=3, rounds=7, between=0.0, within=0.0, rng=None, **changes):
+    """A table whose times are ``seconds(model, size)`` with log-normal noise."""
+    rng = rng or np.random.default_rng(0)
+    values = {
+        "models": ("etgp-linear", "svgp-shared", "svgp-batched"),
+        "classes": CLASSES,
+        "num_data": (1000,),
+        "num_inducing": (100,),
+        "num_inputs": 10,
+        "repeats": sessions * rounds,
+        "sessions": sessions,
+        "budget": 60.0,
+        "memory": False,
+        "memory_limit": None,
+    }
+    settings = Settings(**(values | changes))
+    measured = []
+    for model in settings.models:
+        for size in settings.sizes():
+            cell = (model, size.classes, size.num_data, size.num_inducing)
+            for session in range(sessions):
+                level = np.log(seconds(model, size)) + between * rng.normal()
+                for _ in range(rounds):
+                    value = float(np.exp(level + within * rng.normal()))
+                    measured.append(Measurement(*cell, session, "step", value))
+                measured.append(Measurement(*cell, session, "spent", 1.0))
+    return tabulate(measured, settings, {})
+
+
+def truth(model, size):
+    """Powers of C: 0.2, 0.8 and 1."""
+    power = {"etgp-linear": 0.2, "svgp-shared": 0.8, "svgp-batched": 1.0}[model]
+    return 0.01 * size.classes**power
+
+
+def test_slopes_of_exact_powers_are_exact():
+    slopes = timing.slopes(table_of(truth))
+    np.testing.assert_allclose(slopes["slope"], [0.2, 0.8, 1.0], atol=1e-12)
+    assert (slopes["low"] < slopes["slope"]).all()
+    assert (slopes["high"] - slopes["low"] < 0.05).all()
+
+
+def test_a_slope_needs_two_sizes():
+    slopes = timing.slopes(table_of(truth, classes=(5,)))
+    assert slopes["slope"].isna().all()
+
+
+def test_slopes_over_inducing_points():
+    table = table_of(
+        lambda model, size: 1e-6 * size.num_inducing**2, classes=(5,), num_inducing=(10, 20, 80)
+    )
+    np.testing.assert_allclose(timing.slopes(table, over="num_inducing")["slope"], 2.0)
+
+
+def test_speedups_are_ratios():
+    found = timing.speedups(table_of(truth)).set_index(["model", "classes"])["speedup"]
+    for (model, C), ratio in found.items():
+        power = {"svgp-shared": 0.6, "svgp-batched": 0.8}[model]
+        assert ratio == pytest.approx(C**power)
+
+
+def test_a_neighbour_that_hits_all_alike_cancels():
+    def noisy():
+        rng = np.random.default_rng(3)
+        table = table_of(truth)
+        for session in range(3):
+            for turn in range(7):
+                load = np.exp(rng.exponential())
+                for cell in table["step_rounds"]:
+                    cell[session][turn] *= load
+        return table
+
+    quiet, loud = timing.speedups(table_of(truth)), timing.speedups(noisy())
+    np.testing.assert_allclose(quiet["speedup"], loud["speedup"])
+
+
+@pytest.mark.slow
+def test_intervals_hold_what_they_promise():
+    # Sessions differ by 10 %, rounds by 5 %: the interval of one run must hold the next one's.
+    rng = np.random.default_rng(0)
+    inside, covered = [], []
+    for _ in range(80):
+        runs = [table_of(truth, between=0.1, within=0.05, rng=rng) for _ in range(2)]
+        first, second = map(timing.speedups, runs)
+        inside += list((first["low"] <= second["speedup"]) & (second["speedup"] <= first["high"]))
+        slopes = timing.slopes(runs[0])
+        covered += list((slopes["low"] <= [0.2, 0.8, 1.0]) & (slopes["high"] >= [0.2, 0.8, 1.0]))
+    assert np.mean(inside) > 0.97
+    assert 0.90 < np.mean(covered) < 0.99
+
+
+@pytest.mark.slow
+def test_intervals_are_no_wider_than_they_need_to_be():
+    # The sd of the difference of two runs is 2·0.1/√3 in log; 99 % of a normal is ± 2.6 of it.
+    rng = np.random.default_rng(1)
+    widths = []
+    for _ in range(40):
+        found = timing.speedups(table_of(truth, between=0.1, rng=rng))
+        widths += list(np.log(found["high"] / found["low"]))
+    assert np.median(widths) < 1.5 * 2 * 2.6 * (2 * 0.1 / np.sqrt(3))
+
+
+def test_one_session_is_judged_by_its_rounds():
+    calm = timing.speedups(table_of(truth, sessions=1, within=0.01))
+    wild = timing.speedups(table_of(truth, sessions=1, within=0.3))
+    widths = [np.log(found["high"] / found["low"]).median() for found in (calm, wild)]
+    assert widths[0] < 0.2
+    assert widths[1] > 0.8
+    assert any(
+        "one session only" in words for words in timing.describe(table_of(truth, sessions=1))
+    )
+
+
+def test_crossover_is_interpolated():
+    def crossing(model, size):
+        return 0.02 if model.startswith("etgp") else 0.002 * size.classes
+
+    table = table_of(crossing, models=("etgp-linear", "svgp-shared"), classes=(2, 5, 50))
+    assert timing.crossover(table, "svgp-shared") == pytest.approx(10.0)
+    assert timing.crossover(table_of(truth), "svgp-shared") == 0.0
+    slow = table_of(crossing, models=("etgp-linear", "svgp-shared"), classes=(2, 5))
+    assert timing.crossover(slow, "svgp-shared") == np.inf
+    with pytest.raises(ValueError, match="table: expected one num_data"):
+        timing.crossover(table_of(truth, num_data=(500, 1000)), "svgp-shared")
+
+
+def test_seconds_per_epoch():
+    assert timing.per_epoch(table_of(truth), 10_000).iloc[0] == pytest.approx(0.1 * 2**0.2)
+
+
+# --- the cost model -----------------------------------------------------------------------------
+
+
+def test_the_cost_model_is_recovered():
+    # 5 ms overhead, 1e-10 s per operation of the GP, 3e-9 s for each class's flow at a node.
+    def seconds(model, size):
+        count = timing.operations("etgp-linear", size)
+        gp = sum(count[term] for term in ("kernel", "factors", "solves", "moments"))
+        H, P, Q = 50, 2, 20
+        per_class = size.num_data * size.classes * (H * P + P * Q + Q)
+        return 0.005 + 1e-10 * gp + 3e-9 * per_class
+
+    grid = {"classes": (2, 20, 100), "num_inducing": (20, 50, 100), "num_data": (500, 1000)}
+    fit = timing.fit_cost(table_of(seconds, models=("etgp-linear",), **grid), "etgp-linear")
+    assert fit.terms == (("overhead",), ("GP work, once",), ("flows, network and softmax",))
+    np.testing.assert_allclose(fit.coefficients, [0.005, 1e-10, 3e-9], rtol=1e-6)
+    assert fit.error < 1e-6
+
+    # Over C alone the first two cannot be told apart, but their sum can.
+    only_c = timing.fit_cost(table_of(seconds, models=("etgp-linear",)), "etgp-linear")
+    assert only_c.terms == (("overhead", "GP work, once"), ("flows, network and softmax",))
+    size = timing.Size(50, 1000, 100, 10)
+    growing = 3e-9 * 1000 * 50 * 160
+    assert only_c.fixed_share(size) == pytest.approx(1 - growing / seconds("", size))
+    assert only_c.seconds(size) == pytest.approx(seconds("", size))
+
+
+def test_costs_are_never_negative():
+    falling = timing.fit_cost(
+        table_of(lambda model, size: 1.0 / size.classes, models=("svgp-shared",)), "svgp-shared"
+    )
+    assert min(falling.coefficients) >= 0.0
+    assert timing.fit_cost(table_of(truth, classes=(5,)), "svgp-shared") is None
+
+
+@pytest.mark.parametrize(
+    ("model", "cubic", "square"),
+    [("svgp-separate", 1, 1), ("svgp-shared", 0, 1), ("etgp-linear", 0, 0)],
+)
+def test_leading_orders_are_the_paper_s(model, cubic, square):
+    # How the M³ and the NM² of the paper grow when C doubles.
+    def terms(C):
+        count = timing.operations(model, timing.Size(C, 1000, 100, 10))
+        return count["factors"], count["moments"]
+
+    (factors, moments), (factors_2, moments_2) = terms(10), terms(20)
+    assert factors_2 / factors == 2**cubic
+    assert moments_2 / moments == 2**square
+
+
+def test_the_sentences_tell_the_truth():
+    told = "\n".join(timing.describe(table_of(truth)))
+    assert "At C = 50 a step of SVGP batched takes 22.9 times as long as one of ETGP LINEAR" in told
+    assert "ETGP LINEAR is faster than SVGP shared at every C" in told
+    assert "The time of ETGP LINEAR still grows with C, slowly: from 11.5 ms at C = 2" in told
+    assert "SVGP shared: time grows like C to the 0.80" in told
+
+
+def test_a_busy_machine_is_told():
+    table = table_of(truth)
+    for load, told in ((0.4, False), (5.0, True)):
+        table.attrs |= {"load": load, "machine": {"cores": 2}}
+        assert any("busy" in words for words in timing.describe(table)) == told
+
+
+def test_what_did_not_run_is_told():
+    settings = Settings(("svgp-separate",), (2,), (50,), (10,), 2, 3, 1, 9.0, False, None)
+    status = Measurement("svgp-separate", 2, 50, 10, 0, "status", "over budget")
+    assert timing.describe(tabulate([status], settings, {})) == [
+        "SVGP separate at C = 2: over budget."
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", sorted(timing.REFERENCE.glob("timing_*.csv")), ids=lambda path: path.stem
+)
+def test_the_reference_run_is_whole(path):
+    table = timing.reference(path.stem.removeprefix("timing_"))
+    assert not set(table["status"]) & {"unfinished"}
+    fast = table[table["model"] == "etgp-linear"]
+    assert (fast["status"] == "ok").all()
+    found = timing.speedups(table)
+    rivals = ~found["model"].str.startswith("etgp")  # ETGP against one process per class
+    assert found.loc[rivals & (found["classes"] >= 20), "low"].min() > 1.0
+    assert table.attrs["machine"]["processor"]
+
+
+def test_a_panel_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="over: expected one of 'classes'"):
+        timing.reference("num_inputs")

@@ -1,0 +1,152 @@
+"""The file of a sweep: what goes in comes out, and nothing wrong gets in."""
+
+import json
+import platform
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from etgp_viz import timing
+from etgp_viz.timing.log import Log, Measurement, Settings
+
+SETTINGS = {
+    "models": ("etgp-linear", "svgp-shared"),
+    "classes": (2, 10),
+    "num_data": (50,),
+    "num_inducing": (10,),
+    "num_inputs": 2,
+    "repeats": 4,
+    "sessions": 2,
+    "budget": 60.0,
+    "memory": False,
+    "memory_limit": None,
+}
+
+
+def settings(**changes):
+    return Settings(**(SETTINGS | changes))
+
+
+def filled(path):
+    log = Log(settings(), path)
+    for session, seconds in ((0, (0.01, 0.03, 0.02)), (1, (0.05, 0.04))):
+        for value in seconds:
+            log.add(Measurement("etgp-linear", 2, 50, 10, session, "step", value))
+        log.add(Measurement("etgp-linear", 2, 50, 10, session, "spent", 9.0))
+    log.add(Measurement("etgp-linear", 2, 50, 10, 0, "first_step", 3.5))
+    log.add(Measurement("svgp-shared", 10, 50, 10, 0, "status", 'failed: a, "b"'))
+    return log
+
+
+def test_the_table_of_a_file_is_the_table_of_the_sweep(tmp_path):
+    log = filled(tmp_path / "a.csv")
+    table = log.table()
+    assert timing.read(tmp_path / "a.csv").to_json() == table.to_json()
+    assert timing.read(tmp_path / "a.csv").attrs == table.attrs
+    row = table.iloc[0]
+    assert row["step_rounds"] == [[0.01, 0.03, 0.02], [0.05, 0.04]]
+    assert (row["step_low"], row["step"], row["step_high"]) == (0.02, 0.03, 0.04)
+    assert (row["sessions"], row["rounds"], row["first_step"]) == (2, 5, 3.5)
+    assert list(table["status"]) == ["ok", "unfinished", "unfinished", 'failed: a, "b"']
+    assert list(zip(table["model"], table["classes"], strict=True)) == [
+        ("etgp-linear", 2),
+        ("etgp-linear", 10),
+        ("svgp-shared", 2),
+        ("svgp-shared", 10),
+    ]
+
+
+def test_the_header_tells_the_machine_and_no_names(tmp_path):
+    filled(tmp_path / "a.csv")
+    text = (tmp_path / "a.csv").read_text()
+    header = json.loads(text.splitlines()[0].removeprefix("# "))
+    assert {"processor", "cores", "memory_gib", "system", "versions"} == set(header["machine"])
+    assert header["machine"]["versions"]["tensorflow"].startswith("2.")
+    for secret in (platform.node(), str(Path.home()), str(tmp_path), str(Path.cwd())):
+        assert secret not in text
+
+
+def test_half_a_line_is_left_out_and_then_overwritten(tmp_path):
+    path = tmp_path / "a.csv"
+    whole = filled(path).table()
+    with open(path, "a") as file:
+        file.write("svgp-shared,2,50,10,0,st")
+    assert timing.read(path).to_json() == whole.to_json()
+    log = Log(settings(), path, resume=True)
+    log.add(Measurement("svgp-shared", 2, 50, 10, 0, "step", 0.5))
+    assert timing.read(path).to_json() == log.table().to_json()
+    assert log.table().iloc[2]["step"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "nonsense\n", "# {}\nmodel\n", '# {"settings": 3}\n', "# [1\n", "\udcff"],
+)
+def test_another_file_is_refused(tmp_path, content):
+    path = tmp_path / "a.csv"
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ValueError, match=r"file: expected a file written by timing.sweep"):
+        timing.read(path)
+
+
+def test_a_broken_line_inside_is_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    filled(path)
+    path.write_text(path.read_text() + "svgp-shared,two,50,10,0,step,1\n")
+    with pytest.raises(ValueError, match=r"file: expected .* got a.csv, in which"):
+        timing.read(path)
+
+
+def test_other_settings_are_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    filled(path)
+    with pytest.raises(ValueError, match=r"resume: .*same settings.*repeats \(there 4, here 8\)"):
+        Log(settings(repeats=8), path, resume=True)
+    with pytest.raises(ValueError, match=r"out: expected a new file, or resume .*got a.csv"):
+        Log(settings(), path)
+    text = path.read_text().replace('"cores": ', '"cores": 9')
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"resume: .*same machine.*cores \(there 9"):
+        Log(settings(), path, resume=True)
+
+
+def test_resume_without_a_file_begins_one(tmp_path):
+    assert len(Log(settings(), tmp_path / "sub" / "a.csv", resume=True).table()) == 4
+    assert (tmp_path / "sub" / "a.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"models": ("etgp-cubic",)}, "models: expected one of 'etgp-linear'"),
+        ({"models": ()}, "models: expected one or more different"),
+        ({"classes": (2, 2)}, "classes: expected one or more different"),
+        ({"classes": (1,)}, "classes: .* ≥ 2, got 1"),
+        ({"num_inducing": (60,)}, "num_inducing: .*in 1..50"),
+        ({"repeats": 0}, "repeats: "),
+        ({"sessions": 5}, "sessions: .*in 1..4"),
+        ({"budget": 0.0}, "budget: "),
+        ({"memory": "yes"}, "memory: "),
+        ({"memory_limit": -1.0}, "memory_limit: "),
+    ],
+)
+def test_bad_settings_are_refused_by_name(changes, message):
+    with pytest.raises(ValueError, match=message):
+        settings(**changes)
+
+
+def test_rounds_are_split_evenly():
+    split = settings(repeats=20, sessions=3)
+    assert [split.rounds(session) for session in range(3)] == [7, 7, 6]
+
+
+def test_every_combination_is_raced_small_ones_first():
+    sizes = list(settings(classes=(10, 2), num_inducing=(10, 5)).sizes())
+    assert [(s.num_inducing, s.classes) for s in sizes] == [(5, 2), (5, 10), (10, 2), (10, 10)]
+
+
+def test_a_sweep_that_has_nothing_yet_has_a_table():
+    table = Log(settings()).table()
+    assert np.isnan(table["step"]).all()
+    assert list(table["status"]) == ["unfinished"] * 4
