@@ -20,8 +20,9 @@ help:  ## list these targets
 lab: $(FOR_LAB)  ## start JupyterLab on the notebooks; pass options on with ARGS="--no-browser --port 8899"
 	@$(BIN)/etgp-viz lab --folder notebooks $(ARGS)
 
-test: $(FOR_TESTS)  ## run all tests: unit, every notebook, and the widgets in a real browser
+test: $(FOR_TESTS)  ## run all tests: unit, every example and notebook, and the widgets in a real browser
 	@$(BIN)/python -m pytest tests/unit --numprocesses 2 $(ARGS)
+	@$(BIN)/python -m pytest etgp_viz docs --doctest-modules --doctest-glob="*.md" --numprocesses 2 $(ARGS)
 	@$(BIN)/python -m pytest tests/notebooks tests/browser $(ARGS)
 
 test-fast: $(FOR_TESTS)  ## run the quick unit tests alone

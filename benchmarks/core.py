@@ -1,7 +1,8 @@
-"""Speed and memory of the models: ratios of one gradient step and of one prediction.
+"""Speed and memory of the models: ratios of one training step and of one prediction.
 
-Rivals take turns round by round, so that whatever else the machine does hits all alike; the first
-call (tracing and compiling) is timed apart. N = 1000, D = 10, M = 100, Q = 20, float64.
+A training step is the one that `etgp_viz.fit` takes. Models take turns round by round, so that
+whatever else the machine does hits all alike; the first call (tracing and compiling) is timed
+apart. N = 1000, D = 10, M = 100, Q = 20, float64.
 """
 
 import json
@@ -16,7 +17,7 @@ import numpy as np
 
 from etgp_viz.backend import gpflow
 from etgp_viz.rivals.build_model import build
-from etgp_viz.timing.contestant_models import gradient_step
+from etgp_viz.timing.contestant_models import training_step
 
 N, D, M, C = 1000, 10, 100, 153
 RNG = np.random.default_rng(0)
@@ -76,7 +77,7 @@ def ratio(seconds: dict[str, np.ndarray], slow: str, fast: str, goal: str) -> No
 
 def peak_memory_of_one_step(flow: str, num_classes: int) -> None:
     """Peak resident memory (MiB) of a process that takes one step; runs in a child process."""
-    gradient_step(etgp(flow, num_classes), (X, labels(num_classes)))()
+    training_step(etgp(flow, num_classes), (X, labels(num_classes)))()
     # Not ru_maxrss: a child starts out with its parent's.
     status = Path("/proc/self/status").read_text()
     print(json.dumps(int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1)) / 1024))
@@ -84,21 +85,21 @@ def peak_memory_of_one_step(flow: str, num_classes: int) -> None:
 
 def main() -> None:
     """Print every figure."""
-    print(f"One gradient step, N = {N}, D = {D}, M = {M}, Q = 20; C = {C} unless it is named")
+    print(f"One training step, N = {N}, D = {D}, M = {M}, Q = 20; C = {C} unless it is named")
     linear = etgp("linear")
     # 100 draws in predictions as in training; the default of 1000 would only slow it down.
     batched = svgp(batched=True, num_predictive=100)
     binary = RNG.integers(0, 2, size=(N, 1)).astype(float)
     steps = race(
         {
-            "single-output SVGP": gradient_step(single_output_svgp(), (X, binary)),
-            "ETGP LINEAR, C = 2": gradient_step(etgp("linear", 2), (X, labels(2))),
-            "ETGP LINEAR": gradient_step(linear, (X, labels(C))),
-            "ETGP TANH(4)": gradient_step(etgp("tanh"), (X, labels(C))),
-            "ETGP SAL(3)": gradient_step(etgp("sal"), (X, labels(C))),
-            "SVGP batched": gradient_step(batched, (X, labels(C))),
-            "SVGP shared": gradient_step(svgp(sharing="shared", batched=True), (X, labels(C))),
-            "SVGP separate (GPflow)": gradient_step(svgp(), (X, labels(C))),
+            "single-output SVGP": training_step(single_output_svgp(), (X, binary)),
+            "ETGP LINEAR, C = 2": training_step(etgp("linear", 2), (X, labels(2))),
+            "ETGP LINEAR": training_step(linear, (X, labels(C))),
+            "ETGP TANH(4)": training_step(etgp("tanh"), (X, labels(C))),
+            "ETGP SAL(3)": training_step(etgp("sal"), (X, labels(C))),
+            "SVGP batched": training_step(batched, (X, labels(C))),
+            "SVGP shared": training_step(svgp(sharing="shared", batched=True), (X, labels(C))),
+            "SVGP separate (GPflow)": training_step(svgp(), (X, labels(C))),
         },
         rounds=15,
     )

@@ -1,4 +1,4 @@
-"""From "run all" in a cold kernel to the first explorer on screen, TensorFlow included.
+"""Time from "run all" in a new kernel to the first explorer on screen, TensorFlow included.
 
 `make bench ARGS=first`. Needs Chromium, as the browser tests do.
 """
@@ -19,7 +19,7 @@ NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "00_start_here.ipynb"
 
 
 def seconds(lab: Lab) -> float:
-    """One cold kernel."""
+    """Seconds until the first figure is drawn in a new kernel."""
     with lab.open(NOTEBOOK.name, width=1300, height=1000) as notebook:
         start = time.perf_counter()
         notebook.page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
@@ -29,7 +29,7 @@ def seconds(lab: Lab) -> float:
 
 
 def main() -> None:
-    """Print the seconds of each round and their median."""
+    """Print the seconds of each round, and their median."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder, "lab")
         root.mkdir()
@@ -38,10 +38,10 @@ def main() -> None:
             browser = playwright.chromium.launch_persistent_context(
                 Path(folder, "browser"), executable_path=find_browser(), args=CHROMIUM_OPTIONS
             )
-            found = [seconds(Lab(address, browser)) for _ in range(ROUNDS)]
+            times = [seconds(Lab(address, browser)) for _ in range(ROUNDS)]
             browser.close()
-    told = ", ".join(f"{value:.1f}" for value in found)
-    print(f"first explorer on screen after {told} s; median {np.median(found):.1f} s")
+    rounds = ", ".join(f"{value:.1f}" for value in times)
+    print(f"first explorer on screen after {rounds} s; median {np.median(times):.1f} s")
 
 
 if __name__ == "__main__":

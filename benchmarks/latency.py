@@ -1,7 +1,7 @@
-"""Key press to painted plot, in a real JupyterLab: explorers beside a bare FigureWidget line.
+"""Time from a key press to the painted plot in JupyterLab: explorers and a bare FigureWidget.
 
-`make bench ARGS=latency`. Rivals take turns, press by press, so that a noisy neighbour hits all
-alike. Needs Chromium, as the browser tests do.
+`make bench ARGS=latency`. All take turns, press by press, so that other load on the machine affects
+them alike. Needs Chromium, as the browser tests do.
 """
 
 import json
@@ -39,8 +39,8 @@ CASES = (
     ("TimingExplorer(show_guess=True)", "slope of others", ("classes", "num_inducing")),
 )
 
-# Remembers when the key went down and when each plot was painted after it: right after the frame
-# in which plotly says that it has drawn.
+# Records when the key went down and when each plot was painted after it, which is right after the
+# frame in which plotly reports that it has drawn.
 WATCH = """(plots) => {
   window.etgpTimes = {};
   document.addEventListener('keydown', () => { window.etgpDown = performance.now(); }, true);
@@ -55,7 +55,7 @@ WATCH = """(plots) => {
 
 
 def notebook_of(cells: list[str]) -> str:
-    """A notebook with these cells, as the content of its file."""
+    """The content of a notebook file with these cells."""
     code = [
         {"cell_type": "code", "id": f"cell-{k}", "metadata": {}, "outputs": [],
          "execution_count": None, "source": source}
@@ -68,7 +68,7 @@ def notebook_of(cells: list[str]) -> str:
 
 
 def press(notebook: Notebook, scope: str, label: str, watched: list[str], key: str) -> list[float]:
-    """Milliseconds from one press of a key on a slider until each watched plot was painted."""
+    """Milliseconds from one key press on a slider until each watched plot was painted."""
     notebook.page.evaluate("() => { window.etgpTimes = {}; }")
     row = notebook.page.locator(f"{scope} .widget-slider", has_text=label).first
     handle = row.locator(".noUi-handle")
@@ -80,14 +80,14 @@ def press(notebook: Notebook, scope: str, label: str, watched: list[str], key: s
         f"() => {names}.every(name => name in window.etgpTimes)", timeout=20000
     )
     times = notebook.page.evaluate("() => window.etgpTimes")
-    notebook.page.wait_for_timeout(400)  # until everything else on the page is done too
+    notebook.page.wait_for_timeout(400)  # until everything else on the page has settled
     return [times[name] for name in watched]
 
 
 def measure(lab: Lab) -> dict[str, np.ndarray]:
-    """Times of all presses, by what was watched."""
+    """Milliseconds of all presses, by the watched plot."""
     times: dict[str, list[float]] = {}
-    # Tall enough for all pictures of an explorer: those outside the window are not drawn.
+    # Tall enough for all figures of an explorer: those outside the window are not drawn.
     with lab.open("latency.ipynb", width=1600, height=2400) as notebook:
         notebook.run_all()
         places = {"bare": (".bare", "bare", ["bare"])}
@@ -102,15 +102,15 @@ def measure(lab: Lab) -> dict[str, np.ndarray]:
         for turn in range(WARM_UP + PRESSES):
             key = "ArrowRight" if turn % 20 < 10 else "ArrowLeft"
             for scope, label, watched in places.values():
-                found = press(notebook, scope, label, watched, key)
-                for figure, value in zip(watched, found, strict=True):
+                milliseconds = press(notebook, scope, label, watched, key)
+                for figure, value in zip(watched, milliseconds, strict=True):
                     if turn >= WARM_UP:
                         times.setdefault(figure, []).append(value)
     return {name: np.array(values) for name, values in times.items()}
 
 
 def main() -> None:
-    """Print the table."""
+    """Print medians and 95 % quantiles, alone and beside the bare line."""
     cells = [BARE]
     for k, (explorer, _, _) in enumerate(CASES):
         cells.append(
@@ -131,9 +131,9 @@ def main() -> None:
     print(f"{'figure':44s} {'median ms':>9s} {'p95':>6s} {'p95/median':>10s} {'/ bare':>7s}")
     for name, values in times.items():
         case, _, figure = name.partition("-")
-        words = "bare FigureWidget line" if not figure else f"{CASES[int(case[4:])][0]} {figure}"
+        label = "bare FigureWidget line" if not figure else f"{CASES[int(case[4:])][0]} {figure}"
         median, p95 = np.median(values), np.percentile(values, 95)
-        print(f"{words:44s} {median:9.0f} {p95:6.0f} {p95 / median:10.2f} {median / base:7.2f}")
+        print(f"{label:44s} {median:9.0f} {p95:6.0f} {p95 / median:10.2f} {median / base:7.2f}")
 
 
 if __name__ == "__main__":

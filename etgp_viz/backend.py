@@ -5,6 +5,7 @@ own. A user who sets ``TF_CPP_MIN_LOG_LEVEL=0`` before the import gets all messa
 """
 
 import contextlib
+import dataclasses
 import functools
 import os
 import sys
@@ -82,6 +83,8 @@ with contextlib.nullcontext() if os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0" else 
         # A new number of rows means a new graph here, by design; Python's side warns of that.
         tf.get_logger().setLevel("ERROR")
 
+Tensor = tf.Tensor  # for annotations
+
 # TensorFlow rewrites the source of what it traces, and GPflow's ``tf.map_fn`` asks for that even in
 # eager mode. Nothing here needs it, and it takes many times longer than the rest of tracing.
 as_written = tf.autograph.experimental.do_not_convert
@@ -105,14 +108,21 @@ def check_shapes(*specs: str) -> Callable[[Function], Function]:
     return decorate
 
 
+def jitter(value: float) -> contextlib.AbstractContextManager[None]:
+    """A context in which GPflow adds ``value`` to the diagonals of kernel matrices."""
+    return gpflow.config.as_context(dataclasses.replace(gpflow.config.config(), jitter=value))
+
+
 # A context in which shapes are not checked, for numbers that must be there in milliseconds.
 unchecked = _check_shapes.disable_check_shapes
 
 __all__ = [
+    "Tensor",
     "as_written",
     "check_shapes",
     "gpflow",
     "inherit_check_shapes",
+    "jitter",
     "tf",
     "tfp",
     "unchecked",

@@ -8,14 +8,30 @@ import io
 import json
 import os
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
 
 from etgp_viz.checks import fail
 
-__all__ = ["GrowingTable", "TableContents", "csv_line", "replacing", "write"]
+__all__ = [
+    "UNREADABLE",
+    "GrowingTable",
+    "TableContents",
+    "csv_line",
+    "read_arrays",
+    "replacing",
+    "write",
+    "write_arrays",
+]
+
+# What `read_arrays` raises for a file that is not one of arrays, or a damaged one.
+UNREADABLE = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
 @contextlib.contextmanager
@@ -31,7 +47,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
     Yields
     ------
-    a binary file, open for writing
+    a binary file, open for writing and reading back
 
     Examples
     --------
@@ -48,7 +64,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with os.fdopen(descriptor, "w+b") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -64,6 +80,29 @@ def write(path: str | Path, content: bytes | str) -> None:
     """Replace a file in one move; text is encoded as UTF-8."""
     with replacing(path) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def write_arrays(path: str | Path, arrays: Mapping[str, Any]) -> None:
+    """Replace an ``.npz`` file of named arrays in one move."""
+    with replacing(path) as file:
+        np.savez(file, **arrays)
+
+
+def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
+    """Read all arrays of an ``.npz`` file that `write_arrays` wrote, without trusting it.
+
+    Nothing in the file is executed, and nothing is unpacked that is larger than the file itself.
+    Raises one of `UNREADABLE` for any other file.
+    """
+    size = Path(path).stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+        raise ValueError("its arrays are compressed")
+    if sum(member.file_size for member in members) > size:
+        raise ValueError("its arrays are longer than the file")
+    with np.load(path, allow_pickle=False) as file:
+        return dict(file.items())
 
 
 def _permissions(path: Path) -> int:
@@ -91,6 +130,11 @@ class TableContents:
     rows: list[dict[str, str]]
     ends: list[int]
     start: int
+
+    @property
+    def end(self) -> int:
+        """Number of bytes up to the end of the last complete line."""
+        return self.ends[-1] if self.ends else self.start
 
 
 class GrowingTable:
@@ -131,14 +175,19 @@ class GrowingTable:
         """Write the first two lines of a new file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_bytes(b"")
-        self._append(f"# {json.dumps(dict(header))}\n{csv_line(self.columns)}")
+        self._append(self.text(header))
+
+    def text(self, header: Mapping[str, Any], rows: Iterable[Iterable[Any]] = ()) -> str:
+        """The text of a whole file with this header and these rows."""
+        lines = [f"# {json.dumps(dict(header))}\n", *map(csv_line, (self.columns, *rows))]
+        return "".join(lines)
 
     def add(self, rows: Iterable[Iterable[Any]]) -> None:
         """Add rows, each with a value for every column, in one write."""
         self._append("".join(map(csv_line, rows)))
 
     def read(self) -> TableContents:
-        """Read the file; one that is not of this kind is a ValueError."""
+        """Read the file; a file of another kind is a ValueError."""
         content = self.path.read_bytes()
         first, _, rest = content.partition(b"\n")
         names, _, body = rest.partition(b"\n")
@@ -147,8 +196,10 @@ class GrowingTable:
             has_columns = names.decode().rstrip("\r") == csv_line(self.columns).rstrip("\n")
         except ValueError:
             fail(self.argument, self.kind, self.path.name)
-        if not first.startswith(b"# ") or not isinstance(header, dict) or not has_columns:
-            fail(self.argument, f"{self.kind} by this version (or a new file)", self.path.name)
+        if not first.startswith(b"# ") or not isinstance(header, dict):
+            fail(self.argument, self.kind, self.path.name)
+        if not has_columns:
+            fail(self.argument, self.kind, f"{self.path.name}, which has other columns")
         start = len(first) + len(names) + 2
         rows: list[dict[str, str]] = []
         ends: list[int] = []
@@ -157,11 +208,14 @@ class GrowingTable:
                 break
             values = _values(line)
             if len(values) != len(self.columns):
-                number = len(rows) + 3
-                fail(self.argument, self.kind, f"{self.path.name} with a broken line {number}")
+                self.fail_at(len(rows))
             rows.append(dict(zip(self.columns, values, strict=True)))
             ends.append((ends[-1] if ends else start) + len(line))
         return TableContents(header, rows, ends, start)
+
+    def fail_at(self, row: int) -> NoReturn:
+        """Refuse the file because of one of its rows, counted from 0 below the column names."""
+        fail(self.argument, self.kind, f"{self.path.name} with a broken line {row + 3}")
 
     def truncate(self, size: int) -> None:
         """Cut the file off after ``size`` bytes, the end of what is complete."""
@@ -198,10 +252,10 @@ class GrowingTable:
 
 
 def csv_line(values: Iterable[Any]) -> str:
-    """One line of CSV; floating-point numbers have six digits.
+    r"""One line of CSV; floating-point numbers have six digits.
 
     >>> csv_line(["etgp-linear", 2, 1 / 3])
-    'etgp-linear,2,0.333333\\n'
+    'etgp-linear,2,0.333333\n'
     """
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(

@@ -6,13 +6,37 @@ module that has moved: it works too, with a warning that says the new home, once
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
-__all__ = ["MODULES", "PUBLIC_IN_0_1"]
+__all__ = ["MODULES", "PUBLIC_IN_0_1", "lazy_names"]
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package whose names are looked up when they are first used.
+
+    Importing the package then imports none of its modules, and a name may live anywhere in
+    etgp_viz.
+
+    Parameters
+    ----------
+    package : the package's ``__name__``
+    homes : name → ``"module:name"``, or ``"module"`` for a module, below etgp_viz
+    """
+
+    def look_up(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, _, attribute = homes[name].partition(":")
+        found = import_module(f"{__package__}.{module}")
+        return getattr(found, attribute) if attribute else found
+
+    return look_up
+
 
 # What ``from etgp_viz import …`` offered in version 0.1 under another name.
 PUBLIC_IN_0_1 = {
@@ -30,48 +54,68 @@ PUBLIC_IN_0_1 = {
     "warping": "records.flow",
 }
 
-# Module of version 0.1 → the module that now holds its contents.
+# Module of version 0.1 → the module, or the object in a module, that now holds its contents.
 MODULES = PUBLIC_IN_0_1 | {
     "arguments": "checks",
     "batched": "rivals.batched",
-    "blocks": "core.expectations",
+    "blocks": "core.blocks",
     "checkpoints": "core.checkpoints",
     "course.build": "course.publish.build",
-    "course.handout": "course.publish.handout",
+    "course.handout": "course.publish.handouts",
     "course.lesson_01": "course.lessons.lesson_01",
     "course.lesson_02": "course.lessons.lesson_02",
-    "course.lesson_02_shape": "course.lessons.lesson_02_shape",
+    "course.lesson_02_shape": "course.lessons.lesson_02",
     "course.lesson_03": "course.lessons.lesson_03",
     "course.lesson_04": "course.lessons.lesson_04",
-    "course.lesson_04_target": "course.lessons.lesson_04_target",
+    "course.lesson_04_target": "course.lessons.lesson_04",
     "course.lesson_05": "course.lessons.lesson_05",
-    "course.lesson_05_quadrature": "course.lessons.lesson_05_quadrature",
+    "course.lesson_05_quadrature": "course.lessons.lesson_05",
     "course.lesson_06": "course.lessons.lesson_06",
     "course.lesson_07": "course.lessons.lesson_07",
-    "course.lesson_07_scores": "course.lessons.lesson_07_scores",
+    "course.lesson_07_scores": "course.lessons.lesson_07",
     "course.lesson_08": "course.lessons.lesson_08",
-    "course.lesson_08_flow": "course.lessons.lesson_08_flow",
+    "course.lesson_08_flow": "course.lessons.lesson_08",
     "course.mathml": "course.publish.mathml",
-    "course.render": "course.publish.render",
-    "course.run": "course.publish.run",
+    "course.render": "course.publish.handouts",
+    "course.run": "course.publish.notebooks",
     "course.slides": "course.publish.slides",
     "course.stills": "course.publish.stills",
-    "course.versions": "course.publish.versions",
+    "course.versions": "course.publish.notebooks",
     "course_report": "cli.course",
     "covariance": "records.covariance",
+    "datasets.prepare": "datasets.dataset",
+    "datasets.record": "datasets.dataset",
+    "datasets.sources": "datasets.tables",
     "elementwise": "core.stable_math",
     "experiment_report": "cli.experiment",
     "experiments.close_up": "records.close_up",
+    "experiments.cluster": "experiments.execution",
+    "experiments.collection": "records.results",
+    "experiments.columns": "experiments.settings",
+    "experiments.estimate": "experiments.presets",
+    "experiments.evidence": "experiments.comparisons",
     "experiments.panels": "records.results",
+    "experiments.selection": "experiments.summary",
+    "experiments.shipped": "experiments.results",
+    "experiments.speed": "experiments.run",
+    "experiments.trained": "experiments.run",
+    "explorers.covariance_stages": "explorers.covariance_session",
+    "explorers.latent_fields": "explorers.controls",
+    "explorers.links": "explorers.fields",
     "explorers.live": "explorers.fast_plotly.live_figure",
+    "explorers.points": "explorers.controls",
+    "explorers.profile": "explorers.controls",
     "explorers.study": "explorers.inference_session",
+    "figures.classes": "figures.shared_latent",
     "figures.frames": "figures.plotting",
+    "figures.orders": "figures.covariance:series_terms",
     "figures.print_agreement": "figures.print.covariance",
     "figures.print_inference": "figures.print.inference",
     "figures.print_scores": "figures.print.results",
     "figures.print_shared": "figures.print.shared_latent",
     "figures.print_warping": "figures.print.flow",
     "figures.timing_print": "figures.print.timing",
+    "figures.together": "figures.covariance:two_classes",
     "flow_base": "core.flows",
     "flows": "core.flows",
     "history": "core.training",
@@ -83,14 +127,31 @@ MODULES = PUBLIC_IN_0_1 | {
     "quadrature": "core.expectations",
     "saved": "classifier.classifier_file",
     "shared_latent": "records.shared_latent",
+    "timing.costs": "timing.analysis",
     "timing.curves": "records.timing",
+    "timing.data": "timing.contestants",
     "timing.paper": "timing.contestants",
     "timing.peer": "timing.gpytorch_model",
     "timing.records": "timing.log",
     "timing.rivals": "timing.contestant_models",
     "timing.words": "timing.sentences",
+    "timing.worker": "timing.processes",
     "timing_report": "cli.timing",
     "validation": "checks",
+}
+
+# Pictures that were modules of their own, by the module that now holds them.
+_PICTURES = {
+    "covariance": "comparison convergence equal_inputs latent_matrix spectrum variances",
+    "flow": "density flow_map matrix parameters paths two_points",
+    "inference": "class_regions elbo latent_posterior node_errors warped_posterior",
+    "results": "class_lines confusion hardest projection reliability scores training_curve",
+    "shared_latent": "dependence latents pivot probabilities processes",
+}
+MODULES |= {
+    f"figures.{name}": f"figures.{story}:{name}"
+    for story, names in _PICTURES.items()
+    for name in names.split()
 }
 
 
@@ -105,8 +166,14 @@ class _MovedModules(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         home = f"{__package__}.{MODULES[spec.name.partition('.')[2]]}"
-        warnings.warn(f"{spec.name} has moved: import {home} instead", FutureWarning, stacklevel=2)
+        home, _, attribute = home.partition(":")
+        new = f"{home}.{attribute}".removesuffix(".")
+        warnings.warn(f"{spec.name} has moved: import {new} instead", FutureWarning, stacklevel=2)
         module = import_module(home)
+        if attribute:  # a module that has become an object: its names in a module as before
+            names = getattr(module, attribute)
+            module = ModuleType(spec.name, f"The names of {new}.")
+            vars(module).update({n: getattr(names, n) for n in dir(names) if n[0] != "_"})
         self._own_spec = module.__spec__  # the import system is about to replace it
         return module
 

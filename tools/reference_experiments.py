@@ -3,23 +3,23 @@
     .venv/bin/etgp-viz experiment --preset laptop --output laptop.csv
     .venv/bin/python tools/reference_experiments.py laptop.csv
 
-The details of the runs are looked for beside the file, where the grid put them. ``--folder`` writes
-elsewhere.
+The details of the runs are read from the folder beside the file. ``--folder`` writes to another
+folder.
 """
 
 import argparse
 from pathlib import Path
 
-from etgp_viz.experiments import shipped
+from etgp_viz.experiments import results
 
 
 def main() -> None:
-    """Write both files and say how large they are."""
+    """Write both files and print their sizes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, help="CSV file that `etgp-viz experiment` wrote")
-    parser.add_argument("--folder", type=Path, default=shipped.FOLDER)
+    parser.add_argument("--folder", type=Path, default=results.FOLDER)
     options = parser.parse_args()
-    for path in shipped.ship(options.results, options.folder):
+    for path in results.ship(options.results, options.folder):
         print(f"{path.name}: {path.stat().st_size / 1024:.0f} KiB")
 
 

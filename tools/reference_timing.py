@@ -1,9 +1,9 @@
-"""Make the reference run that comes with the package; best on a machine that does nothing else.
+"""Make the reference race that comes with the package; best on a machine that does nothing else.
 
     .venv/bin/python tools/reference_timing.py           # more than an hour
     .venv/bin/python tools/reference_timing.py --coarse  # fewer sizes and rounds
 
-A run that was stopped goes on where it was. ``--folder`` writes elsewhere.
+A race that was stopped is resumed. ``--folder`` writes to another folder.
 """
 
 import argparse
@@ -11,7 +11,6 @@ from pathlib import Path
 
 from etgp_viz import timing
 
-PACKAGE = Path(timing.__file__).parents[1]
 ALL = [model for model in timing.MODELS if model != "gpytorch-batched"]
 FEW = ["etgp-linear", "svgp-shared", "svgp-separate", "svgp-batched"]
 # File → models and sizes, in full and coarse.
@@ -38,7 +37,7 @@ def main() -> None:
     """Run every panel."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--coarse", action="store_true", help="fewer sizes and rounds")
-    parser.add_argument("--folder", type=Path, default=PACKAGE / "reference")
+    parser.add_argument("--folder", type=Path, default=timing.REFERENCE)
     options = parser.parse_args()
     rounds = {"repeats": 6, "sessions": 2} if options.coarse else {"repeats": 20, "sessions": 3}
     for name, (models, full, coarse) in PANELS.items():

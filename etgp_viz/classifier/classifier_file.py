@@ -1,22 +1,21 @@
 """A trained classifier in a file, read without executing anything and without trusting it.
 
-The file is NumPy's ``.npz``, not compressed: the parameters of the model, the labels, what scales
-the inputs, and a header of JSON text. A file from elsewhere can at worst be refused: arrays may not
-hold Python objects, nothing is unpacked that is larger than the file itself, and a network is only
-built if the file holds numbers enough to fill it.
+The file is an uncompressed ``.npz`` of NumPy: the parameters of the model, the labels, the means
+and scales of the inputs, and a header of JSON text. A file from elsewhere can at worst be refused:
+arrays may not hold Python objects, nothing is unpacked that is larger than the file itself, and a
+network is only built if the file holds enough numbers to fill it.
 """
 
 from __future__ import annotations
 
 import json
-import zipfile
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from etgp_viz.core.checkpoints import UNREADABLE, write
+from etgp_viz.files import UNREADABLE, read_arrays, write_arrays
 
 __all__ = ["load", "save"]
 
@@ -27,7 +26,7 @@ Z = f"{PARAMETER}.inducing_variable.Z"
 
 
 def save(classifier: Any, path: Path) -> None:
-    """Write a trained `ETGPClassifier`, in one move."""
+    """Write a trained `ETGPClassifier`; an existing file is replaced in one move."""
     state = classifier.__getstate__()  # with the model's parameters as arrays
     labels = state["classes_"]
     if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):
@@ -48,7 +47,7 @@ def save(classifier: Any, path: Path) -> None:
         "labels": state["classes_"].dtype.kind,
     }
     arrays = {
-        "header": np.array(json.dumps(header, default=_plain)),
+        "header": np.array(json.dumps(header, default=_to_json)),
         "classes": labels,
         "mean": state["mean_"],
         "scale": state["scale_"],
@@ -56,13 +55,13 @@ def save(classifier: Any, path: Path) -> None:
     if "feature_names_in_" in state:
         arrays["feature_names"] = state["feature_names_in_"].astype(str)
     arrays |= {PARAMETER + path: value for path, value in state["model_"].items()}
-    write(path, arrays)
+    write_arrays(path, arrays)
 
 
 def load(cls: Any, path: Path) -> Any:
     """Read a classifier of class ``cls``; any file that `save` did not write is a ValueError."""
     try:
-        arrays = _read(path)
+        arrays = read_arrays(path)
         header = json.loads(str(arrays.pop("header")))
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise ValueError("it holds something else")
@@ -71,27 +70,15 @@ def load(cls: Any, path: Path) -> Any:
                 f"it has version {header['version']} of the format, and this package reads "
                 f"{VERSION}"
             )
-        return _classifier(cls, header, arrays)
+        return _rebuild(cls, header, arrays)
     except (*UNREADABLE, TypeError, AttributeError, MemoryError, OverflowError) as error:
         raise ValueError(
             f"path: expected a file written by ETGPClassifier.save, got {path}: {error}"
         ) from error
 
 
-def _read(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of the file, if none is packed or longer than the file itself."""
-    size = path.stat().st_size
-    with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-            raise ValueError("its arrays are compressed")
-        if sum(member.file_size for member in members) > size:
-            raise ValueError("its arrays are longer than the file")
-    with np.load(path, allow_pickle=False) as file:
-        return dict(file.items())
-
-
-def _classifier(cls: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+def _rebuild(cls: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """The classifier that a file describes, once everything in the file has been checked."""
     params = dict(header["params"])
     unknown = set(params) ^ set(cls().get_params())
     if unknown:
@@ -127,8 +114,11 @@ def _classifier(cls: Any, header: dict[str, Any], arrays: dict[str, np.ndarray])
     return classifier
 
 
-def _plain(value: Any) -> Any:
-    """NumPy's numbers as JSON takes them."""
+def _to_json(value: Any) -> Any:
+    """A NumPy number as the Python number that JSON knows."""
     if isinstance(value, np.generic):
         return value.item()
-    raise ValueError(f"cannot be saved: a setting of type {type(value).__name__}")
+    raise ValueError(
+        f"params: expected numbers, strings and tuples, got a setting of type "
+        f"{type(value).__name__}, which cannot be saved"
+    )

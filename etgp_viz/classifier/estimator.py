@@ -1,8 +1,7 @@
-"""`ETGPClassifier`: ETGP as a scikit-learn classifier, on your own data in five lines."""
+"""`ETGPClassifier`: ETGP as a scikit-learn classifier."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,27 +18,26 @@ if TYPE_CHECKING:  # TensorFlow is loaded by the first fit, not by the import
 
 __all__ = ["ETGPClassifier"]
 
-STEPS = 2000  # of Adam, if no number of epochs is asked for
-FINAL_RATE = 0.01  # share of the learning rate that is left at the end
+STEPS = 2000  # of Adam, unless the number of epochs is given
+FINAL_RATE = 0.01  # learning rate at the end, as a share of that at the start
 
 
 class ETGPClassifier(ClassifierMixin, BaseEstimator):
     """Efficient Transformed Gaussian Process classifier.
 
-    One Gaussian process, bent into one function for each class by flows whose parameters come from
-    a network; see `etgp_viz.core.model.ETGP`. It is trained with Adam on mini-batches, with a learning
+    One Gaussian process, warped into one function per class by flows whose parameters come from a
+    network; see `etgp_viz.core.model.ETGP`. It is trained by Adam on mini-batches, with a learning
     rate that falls to a hundredth.
 
     Parameters
     ----------
     flow : ``"linear"``, ``"sal"`` or ``"tanh"``
     num_inducing : number M of inducing points; fewer if there are fewer distinct rows
-    hidden : widths of the network's hidden layers; ten thousand rows can feed more and wider ones
-        with less dropout, such as ``(100, 100)`` and 0.05
-    dropout : probability with which a hidden unit is dropped in training (and in Bayesian
-        predictions)
+    hidden : widths of the network's hidden layers; with ten thousand rows, more and wider layers
+        with less dropout are worth trying, such as ``(100, 100)`` and 0.05
+    dropout : probability of dropping a hidden unit in training (and in Bayesian predictions)
     weight_decay : λ = 1/(2σ²) of the network's Gaussian prior
-    epochs : passes over the data; None for as many as make 2 000 steps
+    epochs : passes over the data; None for 2 000 steps in all
     batch_size : rows of a step; all of them if there are fewer
     learning_rate : Adam's, at the start
     prediction : ``"pe"``, a point estimate with dropout off, or ``"ba"``, the Bayesian average of
@@ -47,9 +45,9 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
     samples : number S of those draws
     standardise : bring each input to mean 0 and standard deviation 1 first; images with pixels in
         [0, 1] are better left as they are
-    validation : share of the rows to set aside; training then ends when their mean log density has
-        not improved for ``patience`` epochs, and the best parameters by that measure are kept. 0
-        trains on all rows and keeps the parameters of the best ELBO.
+    validation : share of the rows to set aside; training then ends once their mean log density has
+        not improved for ``patience`` epochs, and the parameters that were best by this measure are
+        kept. 0 trains on all rows and keeps the parameters of the best ELBO.
     patience : see ``validation``
     random_state : seed, or a NumPy ``RandomState``
     verbose : 0 for silence, 1 for a progress bar
@@ -61,7 +59,27 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
     feature_names_in_ : names of the D inputs, if they came as a data frame
     model_ : the trained ``ETGP``, of standardised inputs
     history_ : the ``FitResult`` of the training; None after `load`
-    mean_, scale_ : ``[D]``, what standardises the inputs
+    mean_, scale_ : ``[D]``, subtracted from the inputs and dividing them
+
+    Examples
+    --------
+    >>> X = [[0.0], [0.1], [0.2], [0.9], [1.0], [1.1]]
+    >>> y = ["low", "low", "low", "high", "high", "high"]
+    >>> settings = {"num_inducing": 3, "hidden": (), "epochs": 20, "learning_rate": 0.1}
+    >>> classifier = ETGPClassifier(**settings, random_state=0).fit(X, y)
+    >>> classifier.predict([[0.05], [1.05]]).tolist()
+    ['low', 'high']
+    >>> classifier.predict_proba([[0.05], [1.05]]).shape
+    (2, 2)
+
+    A file brings it back:
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> classifier.save(f"{folder.name}/mine.npz")
+    >>> ETGPClassifier.load(f"{folder.name}/mine.npz").classes_.tolist()
+    ['high', 'low']
+    >>> folder.cleanup()
     """
 
     def __init__(
@@ -100,9 +118,19 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> ETGPClassifier:
-        """Train on inputs ``[N, D]`` and labels ``[N]`` of any kind that can be sorted."""
+        """Train on inputs and labels.
+
+        Parameters
+        ----------
+        X : ``[N, D]``, an array or a data frame of numbers
+        y : ``[N]``, labels of any kind that can be sorted
+
+        Returns
+        -------
+        the classifier itself
+        """
         from etgp_viz.core.training import fit
-        from etgp_viz.datasets.prepare import draw
+        from etgp_viz.datasets.dataset import draw_stratified
         from etgp_viz.rivals.build_model import build
 
         self._check_params()
@@ -112,7 +140,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         if len(self.classes_) < 2:
             raise ValueError("y: expected at least two classes, got 1 class")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        held_out = draw(labels, self.validation, np.random.default_rng(seed))
+        held_out = draw_stratified(labels, self.validation, np.random.default_rng(seed))
         train = np.setdiff1d(np.arange(len(X)), held_out)
         self._set_scale(X[train])
         X = self._scaled(X)
@@ -150,25 +178,37 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities ``[N, C]``, in the order of ``classes_``."""
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : ``[N, D]``
+
+        Returns
+        -------
+        ``[N, C]``, in the order of ``classes_``
+        """
         check_is_fitted(self, "model_")
         self._check_params()
         X = self._scaled(validate_data(self, X, dtype=np.float64, reset=False))
-        from etgp_viz.backend import gpflow
+        from etgp_viz.backend import jitter
 
-        # A fit that had to raise the jitter needs it in its predictions too.
-        config = dataclasses.replace(gpflow.config.config(), jitter=self._jitter)
-        with gpflow.config.as_context(config):
+        with jitter(self._jitter):  # a fit that had to raise it needs it in its predictions too
             samples = self.samples if self.prediction == "ba" else None
             return self.model_.predict_y(X, samples=samples)[0].numpy()
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable label of each row, ``[N]``."""
+        """The most probable label of each row, ``X [N, D] -> [N]``."""
         probabilities = self.predict_proba(X)
         return self.classes_[np.argmax(probabilities, axis=1)]
 
     def save(self, path: str | Path) -> None:
-        """Write the trained classifier to a file: arrays and text, nothing that can be executed."""
+        """Write the trained classifier to a file of arrays and text, without any code.
+
+        Parameters
+        ----------
+        path : the file, by convention ``….npz``; an existing one is replaced
+        """
         from etgp_viz.classifier import classifier_file
 
         check_is_fitted(self, "model_")
@@ -176,23 +216,32 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | Path) -> ETGPClassifier:
-        """Read what `save` wrote. Nothing in the file is executed."""
+        """A classifier from a file that `save` wrote. Nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : the file; any other file is a ValueError
+
+        Returns
+        -------
+        the trained classifier, without ``history_``
+        """
         from etgp_viz.classifier import classifier_file
 
         return classifier_file.load(cls, Path(path))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # A dropout draw belongs to a row's place, so that a row's Bayesian prediction changes a
-        # little with its neighbours.
+        # A dropout draw belongs to a row's position, so that the Bayesian prediction at an input
+        # changes a little with the rows before it.
         tags.non_deterministic = self.prediction == "ba"
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and pickles: TensorFlow's objects allow neither, their values do."""
+        """The state with the model as arrays: TensorFlow's objects cannot be copied or pickled."""
         state = dict(super().__getstate__())
         if "model_" in state:
-            state["model_"] = values(state["model_"])
+            state["model_"] = parameter_values(state["model_"])
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -203,7 +252,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
             self._rebuild(stored)
 
     def _rebuild(self, stored: Mapping[str, np.ndarray]) -> None:
-        """Make ``model_`` anew from the values of its parameters, by GPflow path."""
+        """Rebuild ``model_`` from the values of its parameters, by GPflow path."""
         from etgp_viz.rivals.build_model import build
 
         Z = stored[".inducing_variable.Z"]
@@ -216,14 +265,14 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
             dropout=self.dropout,
             weight_decay=self.weight_decay,
         )
-        assign(self.model_, stored)
+        assign_parameters(self.model_, stored)
 
     def _check_params(self) -> None:
-        """Check what `build` and `fit` of the package do not check themselves."""
+        """Check the settings that `build` and `fit` of the package do not check themselves."""
         from etgp_viz.checks import check_choice, check_count, check_fraction
-        from etgp_viz.rivals.build_model import FLOWS
+        from etgp_viz.rivals.names import FLOWS
 
-        check_choice(self.flow, "flow", tuple(FLOWS))
+        check_choice(self.flow, "flow", FLOWS)
         check_count(self.num_inducing, "num_inducing")
         check_count(self.batch_size, "batch_size")
         if self.epochs is not None:
@@ -250,29 +299,31 @@ class _EarlyStop:
     def __init__(self, model: Any, patience: int) -> None:
         self.model = model
         self.patience = patience
-        self.best, self.epoch, self.score = values(self.model), -1, -np.inf
+        self.best, self.epoch, self.score = parameter_values(model), -1, -np.inf
 
     def __call__(self, record: EpochRecord) -> bool:
         if record.validation is not None and record.validation > self.score:
-            self.best, self.epoch, self.score = values(self.model), record.epoch, record.validation
+            self.best = parameter_values(self.model)
+            self.epoch, self.score = record.epoch, record.validation
         return record.epoch - self.epoch >= self.patience
 
     def restore(self) -> None:
-        assign(self.model, self.best)
+        assign_parameters(self.model, self.best)
 
 
-def values(model: Any) -> dict[str, np.ndarray]:
+def parameter_values(model: Any) -> dict[str, np.ndarray]:
     """Values of a model's parameters before their transforms, by GPflow path."""
-    return {path: p.unconstrained_variable.numpy() for path, p in _parameters(model).items()}
+    return {path: variable.numpy() for path, variable in _parameters(model).items()}
 
 
-def assign(model: Any, stored: Mapping[str, np.ndarray]) -> None:
-    """Give a model the values that `values` read from one of the same build."""
-    for path, parameter in _parameters(model).items():
-        parameter.unconstrained_variable.assign(stored[path])
+def assign_parameters(model: Any, stored: Mapping[str, np.ndarray]) -> None:
+    """Set the parameters of a model to what `parameter_values` read from one of the same build."""
+    for path, variable in _parameters(model).items():
+        variable.assign(stored[path])
 
 
 def _parameters(model: Any) -> dict[str, Any]:
-    from etgp_viz.backend import gpflow
+    from etgp_viz.core.optimiser import model_variables
 
-    return gpflow.utilities.parameter_dict(model)
+    # Other variables, such as the states of random generators, have no GPflow path.
+    return {path: v for path, v in model_variables(model).items() if path.startswith(".")}

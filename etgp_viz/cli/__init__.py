@@ -1,1 +1,5 @@
 """The ``etgp-viz`` command."""
+
+from etgp_viz.cli.main import main
+
+__all__ = ["main"]

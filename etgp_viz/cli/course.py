@@ -1,8 +1,7 @@
-"""``etgp-viz course``: the course built, its run times, and the progress of a class."""
+"""``etgp-viz course``: build the course, time its notebooks, show the progress of a class."""
 
 import sys
 from argparse import Namespace
-from pathlib import Path
 
 from etgp_viz.cli import lab
 
@@ -10,10 +9,10 @@ __all__ = ["print_report"]
 
 
 def print_report(options: Namespace) -> int:
-    """Do what the options ask for, and return the exit status."""
-    work = {"build": _build, "progress": _progress, "times": _times}[options.what]
+    """Carry out the task that the options name, and return the exit status."""
+    task = {"build": _build, "progress": _progress, "times": _times}[options.task]
     try:
-        return work(options)
+        return task(options)
     except (OSError, ValueError) as error:
         print(f"etgp-viz course: {error}", file=sys.stderr)
         return 2
@@ -37,14 +36,14 @@ def _build(options: Namespace) -> int:
 
 
 def _times(options: Namespace) -> int:
-    """Run the notebooks as shipped, and hold their seconds against their budgets."""
+    """Run the shipped notebooks and compare their run times with their budgets."""
     import nbformat
 
-    from etgp_viz.course.publish.build import chosen
-    from etgp_viz.course.publish.run import budget, execute
+    from etgp_viz.course.publish.build import select
+    from etgp_viz.course.publish.notebooks import budget, execute
 
     late = 0
-    for path in chosen(lab.shipped_notebooks(), options.lessons):
+    for path in select(lab.shipped_notebooks(), options.lessons):
         seconds, allowed = execute(nbformat.read(path, as_version=4)), budget(path.stem)
         late += seconds > allowed
         print(f"{'✓' if seconds <= allowed else '✗'} {path.stem:28} {seconds:5.1f} s of {allowed}")
@@ -56,16 +55,15 @@ def _progress(options: Namespace) -> int:
 
     rows = collect(options.folder)
     if not rows:
-        print(f"No files of students in {options.folder}: expected NAME/progress.json or NAME.json")
+        print(f"No students' files in {options.folder}: expected NAME/progress.json or NAME.json")
         return 1
     table = [TOTALS, *(tuple(str(row.get(name, "")) for name in TOTALS) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
-        print(
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        )
-    print("Formative: anybody can edit these files. They are no basis for marks.")
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        print("  ".join(cells).rstrip())
+    print("For teaching only: anybody can edit these files, so they are not a basis for marks.")
     if options.output is not None:
-        write_csv(rows, Path(options.output))
+        write_csv(rows, options.output)
         print(f"With every exercise: {options.output}")
     return 0

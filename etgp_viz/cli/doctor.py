@@ -1,4 +1,4 @@
-"""Is this installation well? One line for each thing that must work, and what to do if not."""
+"""``etgp-viz doctor``: one line for each thing that must work, and the fix if it does not."""
 
 import html
 import platform
@@ -14,6 +14,8 @@ import psutil
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+__all__ = ["Finding", "Report", "examine", "find_browser", "print_report"]
+
 VERSIONS_CHECKED = ("tensorflow", "gpflow", "tensorflow-probability", "tf-keras", "numpy")
 WIDGET_EXTENSIONS = {
     "@jupyter-widgets/jupyterlab-manager": "ipywidgets",
@@ -25,29 +27,38 @@ MEMORY_GIB = 2.0
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was checked: what was found and, if it is not well, what to do."""
+    """Result of one check.
+
+    Attributes
+    ----------
+    subject : what was checked
+    ok : whether it works
+    result : what the check found
+    advice : how to fix it, if it does not work
+    required : whether the notebooks need it
+    """
 
     subject: str
-    well: bool
-    found: str
+    ok: bool
+    result: str
     advice: str = ""
-    needed: bool = True
+    required: bool = True
 
     def __str__(self) -> str:
-        advice = "" if self.well else f" → {self.advice}"
-        return f"{'✓' if self.well else '✗'} {self.subject}: {self.found}{advice}"
+        advice = "" if self.ok else f" → {self.advice}"
+        return f"{'✓' if self.ok else '✗'} {self.subject}: {self.result}{advice}"
 
 
 @dataclass(frozen=True)
 class Report:
-    """All findings; prints as lines and shows as a list in a notebook."""
+    """All findings; prints as lines, and shows itself as a list in a notebook."""
 
     findings: tuple[Finding, ...]
 
     @property
-    def well(self) -> bool:
-        """Whether everything that is needed works."""
-        return all(finding.well or not finding.needed for finding in self.findings)
+    def ok(self) -> bool:
+        """Whether everything that the notebooks need works."""
+        return all(finding.ok or not finding.required for finding in self.findings)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.findings))
@@ -58,21 +69,26 @@ class Report:
 
 
 def examine() -> Report:
-    """Check everything. Trains a small model, so it takes some seconds."""
+    """Check everything, which takes some seconds because a small model is trained.
+
+    Returns
+    -------
+    a `Report`, which shows itself in a notebook
+    """
     return Report(tuple(findings()))
 
 
 def print_report() -> int:
-    """Print each finding as soon as it is known; 0 if all that is needed works, else 1."""
-    known = []
+    """Print each finding as soon as it is known; exit status 0 if all that is required works."""
+    printed = []
     for finding in findings():
         print(finding, flush=True)
-        known.append(finding)
-    return 0 if Report(tuple(known)).well else 1
+        printed.append(finding)
+    return 0 if Report(tuple(printed)).ok else 1
 
 
 def findings() -> Iterator[Finding]:
-    """Yield the findings one by one, the quick ones first."""
+    """All findings one by one, quick checks first."""
     yield python_version()
     for name in VERSIONS_CHECKED:
         yield package_version(name)
@@ -83,19 +99,19 @@ def findings() -> Iterator[Finding]:
 
 
 def python_version() -> Finding:
-    """Whether this Python is one that the package was tested with."""
+    """Whether the package was tested with this version of Python."""
     allowed = SpecifierSet(metadata.metadata("etgp-viz")["Requires-Python"])
     version = platform.python_version()
     return Finding(
         "Python",
         version in allowed,
         version,
-        f"make the environment anew with a Python {allowed}",
+        f"create a new environment with Python {allowed}",
     )
 
 
 def package_version(name: str) -> Finding:
-    """Whether a package is there in a version that the tests stand for."""
+    """Whether a package is installed in a version that was tested."""
     tested = _requirements()[name]
     install = f"run: pip install '{name}{tested}'"
     try:
@@ -106,16 +122,16 @@ def package_version(name: str) -> Finding:
         return Finding(
             name,
             False,
-            "installed beside tensorflow-cpu, which owns the same files",
+            "installed together with tensorflow-cpu, which has the same files",
             f"run: pip uninstall tensorflow tensorflow-cpu, then pip install '{name}{tested}'",
         )
-    known = ", ".join(bound.version for bound in tested)
-    return Finding(name, version in tested, f"{version} (tested with {known})", install)
+    versions = ", ".join(bound.version for bound in tested)
+    return Finding(name, version in tested, f"{version} (tested with {versions})", install)
 
 
 def _requirements() -> dict[str, SpecifierSet]:
-    needed = map(Requirement, metadata.requires("etgp-viz") or ())
-    return {need.name: need.specifier for need in needed if need.marker is None}
+    lines = map(Requirement, metadata.requires("etgp-viz") or ())
+    return {line.name: line.specifier for line in lines if line.marker is None}
 
 
 def _is_installed(name: str) -> bool:
@@ -127,7 +143,7 @@ def _is_installed(name: str) -> bool:
 
 
 def widget_front_end() -> Finding:
-    """Whether JupyterLab sees the extensions that draw the widgets."""
+    """Whether JupyterLab finds the extensions that draw the widgets."""
     from jupyter_core.paths import jupyter_path
 
     folders = [Path(path) for path in jupyter_path("labextensions")]
@@ -139,66 +155,64 @@ def widget_front_end() -> Finding:
     return Finding(
         "Widgets in JupyterLab",
         not missing,
-        f"no extension of {' and '.join(missing)}" if missing else "ipywidgets and anywidget",
+        f"no extension from {' and '.join(missing)}" if missing else "ipywidgets and anywidget",
         f"run: pip install --force-reinstall {' '.join(missing)}",
     )
 
 
 def memory() -> Finding:
-    """Whether enough memory is free for the models in the lessons."""
+    """Whether there is enough free memory for the models of the lessons."""
     free = psutil.virtual_memory().available / 2**30
     return Finding(
         "Free memory",
         free >= MEMORY_GIB,
         f"{free:.1f} GiB",
-        f"close other programs or kernels: {MEMORY_GIB:.0f} GiB are needed",
+        f"close other programs or kernels: the lessons need {MEMORY_GIB:.0f} GiB",
     )
 
 
 def browser() -> Finding:
-    """Whether the browser tests could run. Using the notebooks does not need this."""
+    """Whether there is a browser for the tests; the notebooks do not need one here."""
     path = find_browser()
     return Finding(
         "Browser for the tests",
         path is not None,
         path or "none found",
-        "only `make test` needs one: install chromium, or run `playwright install chromium`",
-        needed=False,
+        "only `make test` needs one: install chromium, or run: playwright install chromium",
+        required=False,
     )
 
 
 def find_browser() -> str | None:
-    """Return a Chromium from the PATH, else Playwright's own, else None."""
+    """Path of a Chromium: from the PATH, else Playwright's own, else None."""
     for name in BROWSERS:
         if path := shutil.which(name):
             return path
     if not _is_installed("playwright"):
         return None
-    # In a process of its own: Playwright's plain interface refuses to start in a notebook.
-    ask = (
+    # In another process, because Playwright's synchronous interface does not start in a notebook.
+    code = (
         "from playwright.sync_api import sync_playwright as start\n"
         "with start() as playwright: print(playwright.chromium.executable_path)"
     )
-    answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True)
-    path = answer.stdout.strip()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    path = done.stdout.strip()
     return path if path and Path(path).exists() else None
 
 
 def training(train: Callable[[], tuple[float, float]] | None = None) -> Finding:
-    """Whether a model with two classes gets better in ten steps."""
-    advice = (
-        "make the environment anew; with TF_CPP_MIN_LOG_LEVEL=0 set, TensorFlow says what it misses"
-    )
+    """Whether ten training steps improve a model with two classes."""
+    advice = "create a new environment; with TF_CPP_MIN_LOG_LEVEL=0, TensorFlow says what it lacks"
     try:
         before, after = (train or _train_ten_steps)()
-    except Exception as error:  # whatever broke, the doctor says it and goes on
+    except Exception as error:  # whatever broke, report it and continue
         return Finding("Training", False, f"{type(error).__name__}: {error}", advice)
-    found = f"ten steps took the ELBO from {before:.1f} to {after:.1f}"
-    return Finding("Training", after > before, found, advice)
+    result = f"ten steps took the ELBO from {before:.1f} to {after:.1f}"
+    return Finding("Training", after > before, result, advice)
 
 
 def _train_ten_steps() -> tuple[float, float]:
-    """Return the evidence lower bound of a two-class ETGP before and after ten steps."""
+    """ELBO of a two-class ETGP before and after ten training steps."""
     import numpy as np
 
     from etgp_viz.backend import gpflow

@@ -1,4 +1,4 @@
-"""``etgp-viz experiment`` and ``etgp-viz claims``: a grid, its tables, and what they say."""
+"""``etgp-viz experiment`` and ``etgp-viz claims``: a grid, its tables, and the paper's claims."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from argparse import Namespace
 import pandas as pd
 
 from etgp_viz import experiments
-from etgp_viz.experiments import claims, estimate, results
+from etgp_viz.experiments.presets import expected_seconds
+from etgp_viz.experiments.results import ResultFile
 
-__all__ = ["print_claims", "print_report", "printed"]
+__all__ = ["format_tables", "print_claims", "print_report"]
 
-PAPER_WAY = "SVGP configurations were picked on the TEST rows, as in the paper; ETGP's were not."
-OWN_BATCHES = "Epochs were timed with each model's own batch size; in a race all have the same."
-OUR_WAY = "Configurations of all models were picked on validation rows, by log-likelihood."
+PICKED_ON_TEST = (
+    "SVGP configurations were picked on the TEST rows, as in the paper; ETGP's were not."
+)
+PICKED_ON_VALIDATION = "All configurations were picked on validation rows, by log-likelihood."
+OWN_BATCHES = "Epochs were timed with each model's own batch size; in a race all use the same."
 
 
 def print_report(options: Namespace, command: str) -> int:
@@ -30,7 +33,7 @@ def print_report(options: Namespace, command: str) -> int:
             seeds=options.seeds,
             steps=options.steps,
         )
-        open_runs = results.Log(output, command).open_runs(runs)
+        open_runs = ResultFile(output, command).open_runs(runs)
         if options.scheduler is None:  # the workers of a cluster have files of their own
             _fetch_data(open_runs)
         print(_plan(runs, open_runs, options), flush=True)
@@ -41,27 +44,28 @@ def print_report(options: Namespace, command: str) -> int:
         print(f"etgp-viz experiment: {error}")
         return 2
     except KeyboardInterrupt:
-        print(f"\nStopped. Finished runs are in {output}; the same command goes on from there.")
+        print(f"\nStopped. Finished runs are in {output}; the same command continues from there.")
         return 130
     wanted = {run.id for run in runs}
     table = table[table["id"].isin(wanted)]
-    print(printed(table, paper=options.paper_selection))
+    print(format_tables(table, paper=options.paper_selection))
     failed = table[table["status"] != "ok"]
     for status, rows in failed.groupby("status", sort=False):
-        named = sorted(
+        runs_of = sorted(
             {f"{row.dataset} {row.model} {row.sharing}".strip() for row in rows.itertuples()}
         )
-        print(f"{len(rows)} runs {status}\n    {', '.join(named)}")
+        count = f"{len(rows)} run{'s' * (len(rows) != 1)}"
+        print(f"{count} {status}\n    {', '.join(runs_of)}")
     print(f"Results: {output}")
     return 1 if len(failed) else 0
 
 
 def _fetch_data(runs: list) -> None:
-    """Get every data set once, before the first run: what cannot be had is said at once."""
+    """Fetch every data set before the first run, to fail early on missing data."""
     names = dict.fromkeys(run.dataset for run in runs)
     if not names:
         return
-    from etgp_viz import datasets  # loads TensorFlow
+    from etgp_viz import datasets
 
     missing = {}
     for name in names:
@@ -71,12 +75,14 @@ def _fetch_data(runs: list) -> None:
             missing[name] = error
     if missing:
         rest = ",".join(name for name in names if name not in missing)
-        told = "\n".join(map(str, missing.values()))
-        raise OSError(told + (f"\nWithout them: --datasets {rest}" if rest else ""))
+        reasons = "\n".join(map(str, missing.values()))
+        raise OSError(reasons + (f"\nWithout them: --datasets {rest}" if rest else ""))
 
 
 def print_claims(options: Namespace) -> int:
-    """Hold the paper's claims against a result file, or against the results of the package."""
+    """Check the paper's claims against a result file, or against the results of the package."""
+    from etgp_viz.experiments import claims
+
     try:
         file = options.results
         table = experiments.reference() if file is None else experiments.load(file)
@@ -87,7 +93,7 @@ def print_claims(options: Namespace) -> int:
     return 0
 
 
-def printed(table: pd.DataFrame, *, paper: bool = False) -> str:
+def format_tables(table: pd.DataFrame, *, paper: bool = False) -> str:
     """The tables as text: scores over seeds, and the race of steps."""
     summary = experiments.summarise(experiments.select(table, paper=paper))
     shown = pd.DataFrame(
@@ -106,7 +112,8 @@ def printed(table: pd.DataFrame, *, paper: bool = False) -> str:
             "seeds": summary["seeds"],
         }
     )
-    parts = [shown.to_string(index=False), PAPER_WAY if paper else OUR_WAY, OWN_BATCHES]
+    picked = PICKED_ON_TEST if paper else PICKED_ON_VALIDATION
+    parts = [shown.to_string(index=False), picked, OWN_BATCHES]
     race = experiments.speed_ups(table)
     if len(race):
         race["times"] = [
@@ -114,7 +121,8 @@ def printed(table: pd.DataFrame, *, paper: bool = False) -> str:
         ]
         race = race.drop(columns=["low", "high"])
         race["seconds_per_epoch"] = race["seconds_per_epoch"].map("{:.3g}".format)
-        parts += ["", "An epoch of ETGP is sooner over than one of …", race.to_string(index=False)]
+        race = race.rename(columns={"times": "speed-up"})
+        parts += ["", "Speed-up of an epoch of ETGP over each rival:", race.to_string(index=False)]
     return "\n".join(parts)
 
 
@@ -126,12 +134,11 @@ def _with_error(summary: pd.DataFrame, metric: str, digits: int) -> pd.Series:
 
 
 def _plan(runs: tuple, open_runs: list, options: Namespace) -> str:
-    """What is about to be done, and for how long."""
-    done = len(runs) - len(open_runs)
-    told = f"{len(runs)} runs" + (f", {done} of them done" if done else "")
+    """How many runs there are, and how long they should take."""
+    done, cores = len(runs) - len(open_runs), os.cpu_count() or 1
+    count = f"{len(runs)} runs" + (f", {done} of them done" if done else "")
     if options.scheduler is not None:
-        return f"{told}; on the cluster at {options.scheduler}."
-    workers = options.workers if options.workers is not None else os.cpu_count() or 1
-    minutes = estimate.total_seconds(open_runs, min(max(workers, 1), os.cpu_count() or 1)) / 60.0
-    whole = math.ceil(minutes)
-    return f"{told}; about {whole} minute{'s' * (whole != 1)} with {max(workers, 1)} at a time."
+        return f"{count}; on the cluster at {options.scheduler}."
+    workers = max(options.workers, 1) if options.workers is not None else cores
+    minutes = math.ceil(expected_seconds(open_runs, min(workers, cores)) / 60.0)
+    return f"{count}; about {minutes} minute{'s' * (minutes != 1)} with {workers} at a time."

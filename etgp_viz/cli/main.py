@@ -1,100 +1,120 @@
-"""The few verbs that a person types. Nothing heavy is imported before a verb is known."""
+"""Verbs and options of ``etgp-viz``. Nothing heavy is imported before the verb is known."""
 
 import argparse
 import io
 import shlex
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+__all__ = ["main"]
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``etgp-viz`` and return its exit status."""
-    parser = argparse.ArgumentParser(
+    """Run ``etgp-viz``.
+
+    Parameters
+    ----------
+    argv : the arguments, those of the process if None
+
+    Returns
+    -------
+    the exit status
+    """
+    parser = ArgumentParser(
         prog="etgp-viz",
         description="Efficient Transformed Gaussian Processes to see and to touch, in JupyterLab.",
         allow_abbrev=False,
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    verbs.add_parser("doctor", help="check that this installation works, and say what to mend")
-    lab = verbs.add_parser(
+    for add_verb in (
+        _add_doctor,
+        _add_lab,
+        _add_timing,
+        _add_experiment,
+        _add_claims,
+        _add_course,
+    ):
+        add_verb(verbs)
+    # A terminal that cannot show ✓ must not end the program.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown and options.verb != "lab":
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    options.command = shlex.join(["etgp-viz", *arguments])
+    options.jupyter_options = unknown
+    return options.run(options)
+
+
+def _add_doctor(verbs: Any) -> None:
+    def run(options: Namespace) -> int:
+        from etgp_viz.cli import doctor
+
+        return doctor.print_report()
+
+    parser = verbs.add_parser("doctor", help="check this installation; name problems and fixes")
+    parser.set_defaults(run=run)
+
+
+def _add_lab(verbs: Any) -> None:
+    def run(options: Namespace) -> int:
+        from etgp_viz.cli import lab
+
+        return lab.start(options.folder, options.jupyter_options)
+
+    parser = verbs.add_parser(
         "lab",
-        help="start JupyterLab on the notebooks",
+        help="start JupyterLab with the notebooks",
         description="Copy the notebooks into a folder and start JupyterLab there. Notebooks that "
-        "you changed are never overwritten. Other options go on to JupyterLab.",
+        "you have changed are never overwritten. All other options are passed on to JupyterLab.",
         allow_abbrev=False,
     )
-    lab.add_argument(
+    parser.set_defaults(run=run)
+    parser.add_argument(
         "--folder",
         type=Path,
         default=Path("etgp-notebooks"),
-        help="where the notebooks live (default: ./etgp-notebooks)",
+        help="folder for the notebooks (default: ./etgp-notebooks)",
     )
-    _add_timing(verbs)
-    _add_experiment(verbs)
-    _add_claims(verbs)
-    _add_course(verbs)
-    # A tick that the terminal cannot spell must not end the program.
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    options, rest = parser.parse_known_args(argv)
-
-    if options.verb == "lab":
-        from etgp_viz.cli import lab as lab_module
-
-        return lab_module.start(options.folder, rest)
-    if rest:
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    if options.verb == "timing":
-        from etgp_viz.cli import timing
-
-        return timing.print_report(options)
-    if options.verb == "experiment":
-        from etgp_viz.cli import experiment
-
-        typed = shlex.join(["etgp-viz", *(sys.argv[1:] if argv is None else argv)])
-        return experiment.print_report(options, typed)
-    if options.verb == "claims":
-        from etgp_viz.cli import experiment
-
-        return experiment.print_claims(options)
-    if options.verb == "course":
-        from etgp_viz.cli import course
-
-        return course.print_report(options)
-    from etgp_viz.cli import doctor
-
-    return doctor.print_report()
 
 
 def _add_timing(verbs: Any) -> None:
-    timing = verbs.add_parser(
+    def run(options: Namespace) -> int:
+        from etgp_viz.cli import timing
+
+        return timing.print_report(options)
+
+    parser = verbs.add_parser(
         "timing",
         help="race ETGP against its rivals over the number of classes",
-        description="Race models over the number of classes and print the table. Every model runs "
-        "in processes of its own, bounded in time and memory.",
+        description="Measure step times over the number of classes and print the table. Every "
+        "model runs in processes of its own, with limits on time and memory.",
         allow_abbrev=False,
     )
+    parser.set_defaults(run=run)
 
-    def add(flag: str, default: Any, words: str, kind: Any = str, **more: Any) -> None:
-        timing.add_argument(flag, type=kind, default=default, help=words, **more)
+    def add(flag: str, default: Any, text: str, kind: Any = str) -> None:
+        parser.add_argument(flag, type=kind, default=default, help=text)
 
     models = ("etgp-linear", "svgp-shared", "svgp-separate", "svgp-batched")
-    add("--models", models, f"names, with commas (default: {','.join(models)})", _words)
+    add("--models", models, f"names, separated by commas (default: {','.join(models)})", _words)
     add("--classes", (2, 10, 50), "numbers of classes C (default: 2,10,50)", _numbers)
-    add("--num-data", (1000,), "rows N; several with commas (default: 1000)", _numbers)
-    add("--num-inducing", (100,), "inducing points M; several with commas (100)", _numbers)
-    add("--num-inputs", 10, "inputs D (default: 10)", int)
-    add("--repeats", 20, "rounds of each model and size (default: 20)", int)
-    add("--sessions", 3, "fresh processes for the rounds of each (default: 3)", int)
+    add("--num-data", (1000,), "numbers of rows N (default: 1000)", _numbers)
+    add("--num-inducing", (100,), "numbers of inducing points M (default: 100)", _numbers)
+    add("--num-inputs", 10, "number of inputs D (default: 10)", int)
+    add("--repeats", 20, "rounds for each model and size (default: 20)", int)
+    add("--sessions", 3, "fresh processes for the rounds of a model and size (default: 3)", int)
     add("--budget", 120.0, "seconds for each model and size (default: 120)", float)
-    add("--minutes", 4.0, "begin no further session that would end later (default: 4)", float)
-    add("--memory-limit", None, "GiB for each model (default: half of what is free)", float)
+    add("--minutes", 4.0, "start no session that would end later than this (default: 4)", float)
+    add("--memory-limit", None, "GiB for each model (default: half of the free memory)", float)
     add("--out", None, "CSV file for the measurements", Path)
-    add("--picture", None, "picture of the race, .png, .svg or .html", Path)
-    timing.add_argument("--resume", action="store_true", help="go on with the file of --out")
-    timing.add_argument(
+    add("--picture", None, "file for a figure of the race: .png, .svg or .html", Path)
+    parser.add_argument("--resume", action="store_true", help="continue the file of --out")
+    parser.add_argument(
         "--memory",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -103,49 +123,61 @@ def _add_timing(verbs: Any) -> None:
 
 
 def _add_experiment(verbs: Any) -> None:
-    experiment = verbs.add_parser(
+    def run(options: Namespace) -> int:
+        from etgp_viz.cli import experiment
+
+        return experiment.print_report(options, options.command)
+
+    parser = verbs.add_parser(
         "experiment",
         help="compare ETGP with its rivals on real data",
         description="Train the models of a preset on its data sets and print the table. Finished "
-        "runs are kept in a file; the same command goes on where it was stopped.",
+        "runs are kept in a file; after an interruption the same command continues there.",
         allow_abbrev=False,
     )
+    parser.set_defaults(run=run)
 
-    def add(flag: str, words: str, kind: Any = str, **more: Any) -> None:
-        experiment.add_argument(flag, type=kind, help=words, **more)
+    def add(flag: str, text: str, kind: Any = str, **more: Any) -> None:
+        parser.add_argument(flag, type=kind, help=text, **more)
 
     presets = ("quick", "laptop", "paper")
     add("--preset", "quick (minutes), laptop (hours) or paper", choices=presets, default="quick")
-    add("--datasets", "these, with commas; FILE.csv:COLUMN for a file of yours", _words)
-    add("--models", "only these, with commas, such as etgp-tanh,svgp-rbf-shared,speed", _words)
-    add("--num-inducing", "inducing points M, with commas, instead of the preset's", _numbers)
-    add("--seeds", "seeds, with commas, instead of the preset's", _numbers)
-    add("--steps", "steps of every training, instead of the preset's", int)
+    add("--datasets", "only these, separated by commas; FILE.csv:COLUMN for your own", _words)
+    add("--models", "only these, such as etgp-tanh,svgp-rbf-shared,speed", _words)
+    add("--num-inducing", "numbers of inducing points M instead of the preset's", _numbers)
+    add("--seeds", "seeds, separated by commas, instead of the preset's", _numbers)
+    add("--steps", "number of training steps instead of the preset's", int)
     add("--workers", "processes on this machine (default: one for each core)", int)
-    add("--scheduler", "tcp://host:port of a running Dask scheduler instead")
-    add("--output", "CSV file of the results (default: experiment-PRESET.csv)", Path)
-    experiment.add_argument(
-        "--paper-selection",
-        action="store_true",
-        help="pick the SVGPs' configurations on the test rows, as the paper did",
-    )
+    add("--scheduler", "tcp://host:port of a running Dask scheduler to use instead")
+    add("--output", "CSV file for the results (default: experiment-PRESET.csv)", Path)
+    _add_paper_selection(parser)
 
 
 def _add_claims(verbs: Any) -> None:
-    claims = verbs.add_parser(
+    def run(options: Namespace) -> int:
+        from etgp_viz.cli import experiment
+
+        return experiment.print_claims(options)
+
+    parser = verbs.add_parser(
         "claims",
-        help="which claims of the paper hold in a table of experiments",
-        description="For each claim of the paper: holds here, does not hold here, or not tested "
-        "here, with the figures.",
+        help="check the paper's claims against results",
+        description="For each claim of the paper: whether it holds here, does not hold here or was "
+        "not tested here, with the figures.",
         allow_abbrev=False,
     )
-    claims.add_argument(
+    parser.set_defaults(run=run)
+    parser.add_argument(
         "results",
         type=Path,
         nargs="?",
         help="CSV file of `etgp-viz experiment` (default: the results that come with the package)",
     )
-    claims.add_argument(
+    _add_paper_selection(parser)
+
+
+def _add_paper_selection(parser: ArgumentParser) -> None:
+    parser.add_argument(
         "--paper-selection",
         action="store_true",
         help="pick the SVGPs' configurations on the test rows, as the paper did",
@@ -153,30 +185,41 @@ def _add_claims(verbs: Any) -> None:
 
 
 def _add_course(verbs: Any) -> None:
-    course = verbs.add_parser("course", help="build the course, or see how far a class has come")
-    tasks = course.add_subparsers(dest="what", required=True, metavar="WHAT")
+    def run(options: Namespace) -> int:
+        from etgp_viz.cli import course
+
+        return course.print_report(options)
+
+    parser = verbs.add_parser("course", help="build the course, or show the progress of a class")
+    parser.set_defaults(run=run)
+    tasks = parser.add_subparsers(dest="task", required=True, metavar="TASK")
     build = tasks.add_parser(
         "build",
-        help="notebooks for students and instructor, handouts, slides, and a ZIP of it all",
+        help="write notebooks for students and instructor, handouts, slides and a ZIP file",
         allow_abbrev=False,
     )
-    build.add_argument("--output", type=Path, default=Path("etgp-course"), help="where to")
+    build.add_argument(
+        "--output",
+        type=Path,
+        default=Path("etgp-course"),
+        help="folder for the course (default: ./etgp-course)",
+    )
     build.add_argument(
         "--handouts",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="run the notebooks and make handouts and slides, which takes minutes",
+        help="run the notebooks for handouts and slides, which takes minutes",
     )
-    times = tasks.add_parser("times", help="run the notebooks, and hold times against budgets")
-    for parser in (build, times):
-        words = "numbers of lessons, such as 01,06 (default: all)"
-        parser.add_argument("--lessons", type=_words, default=(), help=words)
+    times = tasks.add_parser("times", help="run the notebooks and compare times with budgets")
+    for task in (build, times):
+        text = "numbers of lessons, such as 01,06 (default: all)"
+        task.add_argument("--lessons", type=_words, default=(), help=text)
     progress = tasks.add_parser(
         "progress",
         help="join students' files NAME/progress.json or NAME.json into a table",
-        description="One row for each student, to teach with. It is no secure grading.",
+        description="Print one row for each student. The files are not secure enough for grading.",
     )
-    progress.add_argument("folder", type=Path, help="the folder with the files")
+    progress.add_argument("folder", type=Path, help="folder with the students' files")
     progress.add_argument("--output", type=Path, help="CSV file with every exercise")
 
 
@@ -186,7 +229,3 @@ def _words(text: str) -> tuple[str, ...]:
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(",")))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

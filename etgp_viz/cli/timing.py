@@ -1,4 +1,4 @@
-"""``etgp-viz timing``: a sweep with its table, its sentences and its picture."""
+"""``etgp-viz timing``: a race with its table, its sentences and its figure."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -6,10 +6,11 @@ from pathlib import Path
 import pandas as pd
 
 from etgp_viz import timing
+from etgp_viz.files import replacing, write
 
-__all__ = ["print_report"]
+__all__ = ["format_table", "print_report", "save_figure"]
 
-#: column → how it is printed
+#: column → its heading
 COLUMNS = {
     "model": "model",
     "classes": "C",
@@ -27,7 +28,7 @@ COLUMNS = {
 
 
 def print_report(options: Namespace) -> int:
-    """Run the sweep that the options describe, and return the exit status."""
+    """Run the race that the options describe, and return the exit status."""
     try:
         _check_picture(options.picture)
         table = timing.sweep(
@@ -50,17 +51,17 @@ def print_report(options: Namespace) -> int:
         return 2
     except KeyboardInterrupt:
         if options.out is not None:
-            print(f"\nStopped. The same command with --resume goes on with {options.out}.")
+            print(f"\nStopped. The same command with --resume continues {options.out}.")
         return 130
-    print(printed(table))
+    print(format_table(table))
     print(*timing.describe(table), sep="\n")
     if options.picture is not None:
-        save_picture(table, options.picture)
+        save_figure(table, options.picture)
         print(f"Picture: {options.picture}")
     return 0
 
 
-def printed(table: pd.DataFrame) -> str:
+def format_table(table: pd.DataFrame) -> str:
     """The table as text: milliseconds, one line per model and size."""
     shown = table[list(COLUMNS)].copy()
     for axis, symbol in (("num_data", "N"), ("num_inducing", "M")):
@@ -74,22 +75,23 @@ def printed(table: pd.DataFrame) -> str:
     return shown.rename(columns=COLUMNS).to_string(index=False).replace(" nan", "   –")
 
 
-def save_picture(table: pd.DataFrame, path: Path) -> None:
+def save_figure(table: pd.DataFrame, path: Path) -> None:
     """Write the step times with the fitted cost model: HTML that needs no network, PNG or SVG."""
-    curves = timing.curves(table, over=_varied(table), fit=True)
+    curves = timing.curves(table, over=_longest_axis(table), fit=True)
     if path.suffix == ".html":
         from etgp_viz.figures import timing as interactive
 
-        interactive.make(curves).write_html(path, include_plotlyjs=True)
+        write(path, interactive.make(curves).to_html(include_plotlyjs=True))
         return
     from etgp_viz.figures.print import timing as print_timing
 
     machine = table.attrs["machine"]
     caption = f"{machine['processor']}, {machine['cores']} cores; dotted: fitted cost model"
-    print_timing.draw(curves, caption).savefig(path, dpi=150)
+    with replacing(path) as file:
+        print_timing.draw(curves, caption).savefig(file, format=path.suffix[1:], dpi=150)
 
 
-def _varied(table: pd.DataFrame) -> str:
+def _longest_axis(table: pd.DataFrame) -> str:
     """The axis with the most values, C if in doubt."""
     return max(("classes", "num_inducing", "num_data"), key=lambda axis: table[axis].nunique())
 

@@ -1,32 +1,113 @@
-"""Checkpoints of a running fit: one file, written atomically, read without executing anything.
+"""The checkpoint of a running fit: one file, replaced in one move, that resumes the same run.
 
-The file is NumPy's ``.npz``: every array that the trajectory depends on, and the settings of the
-run as JSON text. One file, so that a kill never leaves half of a checkpoint; no pickle, so that a
-file from elsewhere cannot run code.
+It holds arrays and one JSON text: the settings and a digest of the data, which must agree with
+those of the call that resumes it, the history, and all that the rest of the trajectory depends on.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import zipfile
-import zlib
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from etgp_viz.backend import tf
+from etgp_viz import files
+from etgp_viz.backend import Tensor
 
-__all__ = ["UNREADABLE", "data_digest", "load", "save", "write"]
+__all__ = ["Checkpoint"]
 
-UNREADABLE = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
+History = dict[str, list[Any]]
+State = dict[str, list[np.ndarray]]
 
 
-def data_digest(data: Sequence[tf.Tensor] | None) -> str | None:
-    """Return a fingerprint of a data set: shapes, dtypes and values."""
+class Checkpoint:
+    """The file of one run.
+
+    Parameters
+    ----------
+    path : the file
+    seconds : least time between two saves
+    settings : what a later call must share to resume, as JSON values
+    data : name → arrays that it must share too
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        seconds: float,
+        settings: Mapping[str, Any],
+        data: Mapping[str, Sequence[Tensor] | None],
+    ) -> None:
+        self.path = Path(path)
+        self.seconds = seconds
+        digests = {name: _digest(arrays) for name, arrays in data.items()}
+        self.settings = json.loads(json.dumps({**settings, **digests}))
+        self.saved_at = time.perf_counter()
+
+    def load(self) -> tuple[History, State] | None:
+        """The history and the state that `save` was given; None if there is no file yet.
+
+        A file that is damaged or belongs to another run is a ValueError.
+        """
+        if not self.path.exists():
+            return None
+        try:
+            arrays = files.read_arrays(self.path)
+            stored = json.loads(str(arrays.pop("settings")))
+        except files.UNREADABLE as error:
+            raise ValueError(
+                f"checkpoint: expected a file written by fit, got an unreadable {self.path.name} "
+                f"({type(error).__name__}); remove it to start afresh"
+            ) from error
+        different = [key for key in self.settings if stored.get(key) != self.settings[key]]
+        if different:
+            raise ValueError(
+                "checkpoint: expected the model, data and settings that this call has, got "
+                f"{self.path.name} of a run with another "
+                + ", ".join(
+                    _difference(key, stored.get(key), self.settings[key]) for key in different
+                )
+            )
+        history: History = {}
+        state: State = {}
+        for key, array in arrays.items():
+            group, name = key.split(".")
+            if group == "history":
+                history[name] = array.tolist()
+            else:
+                state.setdefault(group, []).append(array)  # in the order they were written
+        return history, state
+
+    def save(
+        self,
+        history: Mapping[str, Sequence[float]],
+        state: Mapping[str, Sequence[Any]],
+        now: bool = False,
+    ) -> None:
+        """Replace the file, unless the last save is too recent and `now` is false.
+
+        Parameters
+        ----------
+        history : name → numbers, one per epoch or fewer
+        state : name → variables or tensors in a fixed order
+        now : save in any case
+        """
+        if not now and time.perf_counter() - self.saved_at < self.seconds:
+            return
+        arrays: dict[str, Any] = {"settings": json.dumps(self.settings)}
+        arrays |= {f"history.{name}": np.asarray(values) for name, values in history.items()}
+        for name, tensors in state.items():
+            arrays |= {f"{name}.{i}": np.asarray(tensor) for i, tensor in enumerate(tensors)}
+        files.write_arrays(self.path, arrays)
+        self.saved_at = time.perf_counter()
+
+
+def _digest(data: Sequence[Tensor] | None) -> str | None:
+    """A fingerprint of a data set: shapes, dtypes and values."""
     if data is None:
         return None
     digest = hashlib.blake2b(digest_size=16)
@@ -36,71 +117,6 @@ def data_digest(data: Sequence[tf.Tensor] | None) -> str | None:
     return digest.hexdigest()
 
 
-def save(
-    path: Path,
-    settings: Mapping[str, Any],
-    history: Mapping[str, Sequence[float]],
-    state: Mapping[str, Sequence[Any]],
-) -> None:
-    """Write a checkpoint in place of the one before.
-
-    Parameters
-    ----------
-    path : the file
-    settings : what a later call must share to resume, as JSON values
-    history : name → numbers, one per epoch or fewer
-    state : name → variables or tensors in a fixed order
-    """
-    arrays: dict[str, Any] = {"settings": json.dumps(settings)}
-    arrays |= {f"history.{name}": np.asarray(values) for name, values in history.items()}
-    for name, tensors in state.items():
-        arrays |= {f"{name}.{i}": np.asarray(tensor) for i, tensor in enumerate(tensors)}
-    write(path, arrays)
-
-
-def write(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write an ``.npz`` file in one move: at every moment there is the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    with open(partial, "wb") as file:
-        np.savez(file, **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
-
-
-def load(
-    path: Path, settings: Mapping[str, Any]
-) -> tuple[dict[str, list[Any]], dict[str, list[np.ndarray]]]:
-    """Read the history and the state that ``save`` was given, if they belong to ``settings``."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file.items())
-        theirs = json.loads(str(arrays.pop("settings")))
-    except UNREADABLE as error:
-        raise ValueError(
-            f"checkpoint: expected a file written by fit, got an unreadable {path.name} "
-            f"({type(error).__name__}); remove it to start afresh"
-        ) from error
-    ours = json.loads(json.dumps(settings))
-    different = [key for key in ours if theirs.get(key) != ours[key]]
-    if different:
-        raise ValueError(
-            "checkpoint: expected the model, data and settings that this call has, got "
-            f"{path.name} of a run with another "
-            + ", ".join(_difference(key, theirs.get(key), ours[key]) for key in different)
-        )
-    history: dict[str, list[Any]] = {}
-    state: dict[str, list[np.ndarray]] = {}
-    for key, array in arrays.items():
-        group, name = key.split(".")
-        if group == "history":
-            history[name] = array.tolist()
-        else:
-            state.setdefault(group, []).append(array)  # in the order they were written
-    return history, state
-
-
-def _difference(key: str, theirs: Any, ours: Any) -> str:
-    short = all(isinstance(value, (int, float, str, type(None))) for value in (theirs, ours))
-    return f"{key} (there {theirs!r}, here {ours!r})" if short else key
+def _difference(key: str, stored: Any, current: Any) -> str:
+    short = all(isinstance(value, (int, float, str, type(None))) for value in (stored, current))
+    return f"{key} (there {stored!r}, here {current!r})" if short else key

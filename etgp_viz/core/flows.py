@@ -1,7 +1,15 @@
-"""The families of flows: invertible, element-wise maps g = G(f; θ) that warp a Gaussian process.
+"""Flows: invertible, element-wise maps g = G(f; θ) that warp a Gaussian process.
 
-Every flow is strictly monotone in ``f`` for every raw parameter; only `Linear` may decrease. What
-all have in common, `Flow`, is in `etgp_viz.core.flows`.
+A flow carries no numbers of its own. Its parameters arrive with every call as a *raw* array
+``params[..., P]`` (unconstrained, as a network puts them out), whose leading axes broadcast
+against ``f``. `Flow.constrain` turns raw numbers into those of the formulas (softplus where a
+number must be positive), `Flow.unconstrain` goes back.
+
+Every flow is strictly monotone in ``f`` for every raw parameter; only `Linear` may decrease.
+
+>>> flow = Linear()
+>>> flow.forward([0.0, 1.0], [2.0, -1.0]).numpy()  # a = 2, b = −1
+array([-1.,  1.])
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from etgp_viz.backend import check_shapes, gpflow, tf
+from etgp_viz.backend import Tensor, check_shapes, gpflow, tf
 from etgp_viz.checks import check_count
 from etgp_viz.core import stable_math
 
@@ -31,13 +39,12 @@ __all__ = [
     "TanhSum",
 ]
 
-
 TensorLike = Any  # whatever tf.convert_to_tensor takes
+Values = Sequence[Tensor]  # constrained parameters, one tensor for each
 
-# softplus(-16) ≈ 1e-7, zero to the eye: the raw value of an amplitude that vanishes.
-RAW_ALMOST_ZERO = -16.0
-# softplus(-4) ≈ 0.02: nearly zero, and a gradient still reaches the raw value.
-RAW_NEAR_ZERO = -4.0
+RAW_ONE = float(np.log(np.expm1(1.0)))  # softplus(RAW_ONE) = 1
+RAW_ALMOST_ZERO = -16.0  # softplus(−16) ≈ 1e-7: an amplitude that vanishes
+RAW_NEAR_ZERO = -4.0  # softplus(−4) ≈ 0.02: nearly zero, and a gradient still reaches it
 
 
 @dataclass(frozen=True)
@@ -46,11 +53,11 @@ class Param:
 
     Attributes
     ----------
-    name: short name, as in the formula.
-    low, high: a range in which the map stays pleasant to look at; no limit on its values.
-    positive: whether the raw number goes through softplus.
-    raw_identity: the raw value at which the flow is the identity.
-    effect: what a larger value does, in words.
+    name : short name, as in the formula
+    low, high : a range in which the map is pleasant to look at; values may lie outside
+    positive : whether the raw number goes through softplus
+    raw_identity : the raw value at which the flow is the identity
+    effect : what a larger value does, in words
     """
 
     name: str
@@ -61,30 +68,31 @@ class Param:
     effect: str
 
 
-RAW_ONE = float(np.log(np.expm1(1.0)))  # softplus(RAW_ONE) = 1
-
-
 class Flow(ABC):
-    """An invertible, element-wise map g = G(f; θ)."""
+    """An invertible, element-wise map g = G(f; θ).
+
+    A new flow says which parameters it has (`params`) and implements `_forward`, `_inverse` and
+    `_log_derivative` for constrained parameters; everything else follows.
+    """
 
     #: whether some parameters make the flow the identity
     has_identity: bool = True
 
     @property
-    @abstractmethod
     def params(self) -> tuple[Param, ...]:
         """The P parameters, in the order of the last axis of ``params[..., P]``."""
+        return ()
 
     @abstractmethod
-    def _forward(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
-        """G(f) for constrained parameters, one tensor for each."""
+    def _forward(self, f: Tensor, values: Values) -> Tensor:
+        """G(f)."""
 
     @abstractmethod
-    def _inverse(self, g: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _inverse(self, g: Tensor, values: Values) -> Tensor:
         """G⁻¹(g)."""
 
     @abstractmethod
-    def _log_derivative(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _log_derivative(self, f: Tensor, values: Values) -> Tensor:
         """log |dG/df| at f."""
 
     @property
@@ -98,19 +106,23 @@ class Flow(ABC):
         return tuple(param.name for param in self.params)
 
     def identity_params(self) -> np.ndarray:
-        """Raw parameters [P] at which G(f) = f, or comes closest to it."""
+        """Raw parameters ``[P]`` at which G(f) = f, or comes closest to it.
+
+        >>> SAL(length=1).identity_params().round(3)
+        array([0.   , 0.541, 0.541, 0.   ])
+        """
         return np.array([param.raw_identity for param in self.params], dtype=np.float64)
 
     def near_identity_params(self) -> np.ndarray:
-        """Raw parameters [P] close to the identity, from which training sets off well.
+        """Raw parameters ``[P]`` close to the identity, a good start for training.
 
-        They are `identity_params` themselves, but for amplitudes that vanish there: as softplus of
-        a very negative number these hardly see a gradient, and start a little above zero instead.
+        Amplitudes that vanish at the identity hardly see a gradient there (softplus of a very
+        negative number is flat), so they start slightly above zero. The others are unchanged.
         """
         raw = self.identity_params()
         return np.where(raw == RAW_ALMOST_ZERO, RAW_NEAR_ZERO, raw)
 
-    def unstack(self, params: TensorLike, axis: int = -1) -> list[tf.Tensor]:
+    def unstack(self, params: TensorLike, axis: int = -1) -> list[Tensor]:
         """Raw ``params[..., P]`` as P constrained tensors ``[...]``."""
         params = _tensor(params)
         if params.shape.rank == 0 or params.shape[axis] != self.num_params:
@@ -126,13 +138,17 @@ class Flow(ABC):
         ]
 
     @check_shapes("params: [batch..., P]", "return: [batch..., P]")
-    def constrain(self, params: TensorLike) -> tf.Tensor:
-        """The numbers that stand in the formulas, from raw ones."""
+    def constrain(self, params: TensorLike) -> Tensor:
+        """Parameters as they stand in the formulas ``[..., P]``, from raw ones ``[..., P]``."""
         return tf.stack(self.unstack(params), axis=-1) if self.num_params else _tensor(params)
 
     @check_shapes("values: [batch..., P]", "return: [batch..., P]")
-    def unconstrain(self, values: TensorLike) -> tf.Tensor:
-        """Raw parameters from the numbers of the formulas; the inverse of `constrain`."""
+    def unconstrain(self, values: TensorLike) -> Tensor:
+        """Raw parameters ``[..., P]`` from those of the formulas; the inverse of `constrain`.
+
+        >>> Tanh(elements=1).unconstrain([1.0, 2.0, 0.0]).numpy().round(3)
+        array([0.541, 1.855, 0.   ])
+        """
         values = _tensor(values)
         positive = [param.positive for param in self.params]
         safe = tf.where(positive, values, tf.ones_like(values))
@@ -145,22 +161,28 @@ class Flow(ABC):
     @check_shapes(
         "f: [broadcast batch...]", "params: [broadcast batch..., P]", "return: [batch...]"
     )
-    def forward(self, f: TensorLike, params: TensorLike) -> tf.Tensor:
-        """Warp: g = G(f; θ)."""
+    def forward(self, f: TensorLike, params: TensorLike) -> Tensor:
+        """The warped values g = G(f; θ), of the shape to which f and params[..., 0] broadcast.
+
+        Parameters
+        ----------
+        f : values of the latent process ``[...]``
+        params : raw parameters ``[..., P]``
+        """
         return self._forward(_tensor(f), self.unstack(params))
 
     @check_shapes(
         "g: [broadcast batch...]", "params: [broadcast batch..., P]", "return: [batch...]"
     )
-    def inverse(self, g: TensorLike, params: TensorLike) -> tf.Tensor:
-        """Unwarp: f = G⁻¹(g; θ)."""
+    def inverse(self, g: TensorLike, params: TensorLike) -> Tensor:
+        """The latent values f = G⁻¹(g; θ); shapes as in `forward`."""
         return self._inverse(_tensor(g), self.unstack(params))
 
     @check_shapes(
         "f: [broadcast batch...]", "params: [broadcast batch..., P]", "return: [batch...]"
     )
-    def log_derivative(self, f: TensorLike, params: TensorLike) -> tf.Tensor:
-        """log |dG/df| at f: what the change of variables subtracts from the log density."""
+    def log_derivative(self, f: TensorLike, params: TensorLike) -> Tensor:
+        """log |dG/df| at f, which a change of variables subtracts from the log density of f."""
         return self._log_derivative(_tensor(f), self.unstack(params))
 
     def __repr__(self) -> str:
@@ -177,7 +199,7 @@ class Flow(ABC):
             return id(self)
 
 
-def _tensor(values: TensorLike) -> tf.Tensor:
+def _tensor(values: TensorLike) -> Tensor:
     if tf.is_tensor(values):
         return tf.cast(values, gpflow.default_float())
     return tf.convert_to_tensor(values, dtype=gpflow.default_float())
@@ -186,17 +208,13 @@ def _tensor(values: TensorLike) -> tf.Tensor:
 class Identity(Flow):
     """G(f) = f, without parameters."""
 
-    @property
-    def params(self) -> tuple[Param, ...]:
-        return ()
-
-    def _forward(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _forward(self, f: Tensor, values: Values) -> Tensor:
         return f
 
-    def _inverse(self, g: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _inverse(self, g: Tensor, values: Values) -> Tensor:
         return g
 
-    def _log_derivative(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _log_derivative(self, f: Tensor, values: Values) -> Tensor:
         return tf.zeros_like(f)
 
 
@@ -208,24 +226,20 @@ class Linear(Flow):
 
     @property
     def params(self) -> tuple[Param, ...]:
-        scale = (
-            Param("a", 0.1, 3.0, True, RAW_ONE, "stretches the process")
-            if self.positive
-            else Param(
-                "a", -3.0, 3.0, False, 1.0, "stretches the process; below zero it is flipped"
-            )
-        )
-        return (scale, Param("b", -3.0, 3.0, False, 0.0, "lifts the process"))
+        a = Param("a", -3.0, 3.0, False, 1.0, "stretches the process; below zero it is flipped")
+        if self.positive:
+            a = Param("a", 0.1, 3.0, True, RAW_ONE, "stretches the process")
+        return (a, Param("b", -3.0, 3.0, False, 0.0, "lifts the process"))
 
-    def _forward(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _forward(self, f: Tensor, values: Values) -> Tensor:
         a, b = values
         return a * f + b
 
-    def _inverse(self, g: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _inverse(self, g: Tensor, values: Values) -> Tensor:
         a, b = values
         return (g - b) / a
 
-    def _log_derivative(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _log_derivative(self, f: Tensor, values: Values) -> Tensor:
         a, _ = values
         return tf.math.log(tf.abs(a)) + tf.zeros_like(f)
 
@@ -237,7 +251,7 @@ class SinhArcsinh(Flow):
     """One SAL step, G(f) = d·sinh(b·asinh(f) − a) + e with b, d > 0.
 
     ``a`` skews, ``b`` sets the weight of the tails, ``d`` and ``e`` scale and shift. Where the
-    argument of sinh leaves ±`TANGENT_FROM` the map goes on along its tangent.
+    argument of sinh leaves ±`stable_math.TANGENT_FROM` the map follows its tangent.
     """
 
     @property
@@ -249,21 +263,19 @@ class SinhArcsinh(Flow):
             Param("e", -3.0, 3.0, False, 0.0, "lifts the process"),
         )
 
-    def _forward(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _forward(self, f: Tensor, values: Values) -> Tensor:
         a, b, d, e = values
         return d * stable_math.sinh(b * stable_math.asinh(f) - a) + e
 
-    def _inverse(self, g: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _inverse(self, g: Tensor, values: Values) -> Tensor:
         a, b, d, e = values
         return tf.sinh((stable_math.asinh_of_sinh((g - e) / d) + a) / b)
 
-    def _log_derivative(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _log_derivative(self, f: Tensor, values: Values) -> Tensor:
+        # d/df sinh(u) with u = b·asinh(f) − a is cosh(u)·b / sqrt(1 + f²).
         a, b, d, _ = values
-        u = stable_math.clip(b * stable_math.asinh(f) - a)
-        # d/df sinh(b·asinh(f) − a) = cosh(u)·b / sqrt(1 + f²)
-        return (
-            tf.math.log(d) + tf.math.log(b) + stable_math.log_cosh(u) - 0.5 * tf.math.log1p(f * f)
-        )
+        log_cosh = stable_math.log_cosh(stable_math.clip(b * stable_math.asinh(f) - a))
+        return tf.math.log(d) + tf.math.log(b) + log_cosh - 0.5 * tf.math.log1p(f * f)
 
 
 class TanhSum(Flow):
@@ -287,20 +299,17 @@ class TanhSum(Flow):
             )
         )
 
-    def _elements(
-        self, values: Sequence[tf.Tensor]
-    ) -> list[tuple[tf.Tensor, tf.Tensor, tf.Tensor]]:
-        return [(values[i], values[i + 1], values[i + 2]) for i in range(0, len(values), 3)]
+    def _elements(self, values: Values) -> list[Values]:
+        return [values[i : i + 3] for i in range(0, len(values), 3)]
 
-    def _forward(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _forward(self, f: Tensor, values: Values) -> Tensor:
         return f + sum(a * tf.tanh(b * (f + c)) for a, b, c in self._elements(values))
 
-    def _derivative(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
-        return 1.0 + sum(
-            a * b * (1.0 - tf.tanh(b * (f + c)) ** 2) for a, b, c in self._elements(values)
-        )
+    def _derivative(self, f: Tensor, values: Values) -> Tensor:
+        elements = self._elements(values)
+        return 1.0 + sum(a * b * (1.0 - tf.tanh(b * (f + c)) ** 2) for a, b, c in elements)
 
-    def _inverse(self, g: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _inverse(self, g: Tensor, values: Values) -> Tensor:
         # |tanh| < 1, so the root lies within the summed amplitudes of g.
         reach = sum(a for a, _, _ in self._elements(values))
         root = stable_math.solve_increasing(
@@ -309,11 +318,11 @@ class TanhSum(Flow):
             high=g + reach,
         )
         # One more Newton step, taped: the implicit function theorem gives its gradient,
-        # df = (dg − ∂G/∂θ dθ) / G'(f), and not one bisection step is differentiated.
+        # df = (dg − ∂G/∂θ dθ) / G'(f), and no bisection step is differentiated.
         slope = tf.stop_gradient(self._derivative(root, values))
         return root - (self._forward(root, values) - g) / slope
 
-    def _log_derivative(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _log_derivative(self, f: Tensor, values: Values) -> Tensor:
         return tf.math.log(self._derivative(f, values))
 
     def __repr__(self) -> str:
@@ -321,47 +330,43 @@ class TanhSum(Flow):
 
 
 class Exp(Flow):
-    """G(f) = exp(f), along its tangent from `TANGENT_FROM` on: a process with positive values."""
-
-    @property
-    def params(self) -> tuple[Param, ...]:
-        return ()
+    """G(f) = exp(f), along its tangent from `stable_math.TANGENT_FROM` on: positive values."""
 
     has_identity = False
 
-    def _forward(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _forward(self, f: Tensor, values: Values) -> Tensor:
         near = tf.minimum(f, stable_math.TANGENT_FROM)
         return tf.exp(near) * (1.0 + (f - near))
 
-    def _inverse(self, g: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _inverse(self, g: Tensor, values: Values) -> Tensor:
         edge = np.exp(stable_math.TANGENT_FROM)
         return tf.math.log(tf.minimum(g, edge)) + tf.nn.relu(g - edge) / edge
 
-    def _log_derivative(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _log_derivative(self, f: Tensor, values: Values) -> Tensor:
         return tf.minimum(f, stable_math.TANGENT_FROM)
 
 
 class Softplus(Flow):
     """G(f) = log(1 + exp(f)): positive values, and nearly the identity for large f."""
 
-    @property
-    def params(self) -> tuple[Param, ...]:
-        return ()
-
     has_identity = False
 
-    def _forward(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _forward(self, f: Tensor, values: Values) -> Tensor:
         return tf.math.softplus(f)
 
-    def _inverse(self, g: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _inverse(self, g: Tensor, values: Values) -> Tensor:
         return g + tf.math.log(-tf.math.expm1(-g))
 
-    def _log_derivative(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _log_derivative(self, f: Tensor, values: Values) -> Tensor:
         return tf.math.log_sigmoid(f)
 
 
 class Compose(Flow):
-    """G = G_K ∘ … ∘ G_1: the first listed flow is applied first. Parameters are concatenated."""
+    """G = G_K ∘ … ∘ G_1: the first listed flow is applied first; parameters are concatenated.
+
+    >>> Compose([Linear(), Exp()]).forward(1.0, [0.5, 0.0]).numpy().round(4)  # exp(0.5·f)
+    np.float64(1.6487)
+    """
 
     def __init__(self, flows: Sequence[Flow]) -> None:
         is_list = isinstance(flows, Sequence) and len(flows) > 0
@@ -371,7 +376,7 @@ class Compose(Flow):
 
     @property
     def params(self) -> tuple[Param, ...]:
-        """Names say the step first: ``2.a`` is a of the second flow."""
+        """Names begin with the step: ``2.a`` is a of the second flow."""
         if len(self.flows) == 1:
             return self.flows[0].params
         return tuple(
@@ -385,35 +390,35 @@ class Compose(Flow):
         return all(flow.has_identity for flow in self.flows)
 
     def identity_params(self) -> np.ndarray:
-        each = np.concatenate([flow.identity_params() for flow in self.flows])
+        start = np.concatenate([flow.identity_params() for flow in self.flows])
         if self.has_identity or self.num_params == 0:
-            return each
+            return start
         # Closest in the mean square under a standard normal f.
         nodes, weights = np.polynomial.hermite_e.hermegauss(40)
 
         def misfit(params: np.ndarray) -> np.ndarray:
             return np.sqrt(weights) * (self.forward(nodes, params).numpy() - nodes)
 
-        return least_squares(misfit, each).x
+        return least_squares(misfit, start).x
 
-    def _steps(self, values: Sequence[tf.Tensor]) -> list[tuple[Flow, Sequence[tf.Tensor]]]:
+    def _steps(self, values: Values) -> list[tuple[Flow, Values]]:
         ends = np.cumsum([flow.num_params for flow in self.flows])
         return [
             (flow, values[end - flow.num_params : end])
             for flow, end in zip(self.flows, ends, strict=True)
         ]
 
-    def _forward(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _forward(self, f: Tensor, values: Values) -> Tensor:
         for flow, own in self._steps(values):
             f = flow._forward(f, own)
         return f
 
-    def _inverse(self, g: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _inverse(self, g: Tensor, values: Values) -> Tensor:
         for flow, own in reversed(self._steps(values)):
             g = flow._inverse(g, own)
         return g
 
-    def _log_derivative(self, f: tf.Tensor, values: Sequence[tf.Tensor]) -> tf.Tensor:
+    def _log_derivative(self, f: Tensor, values: Values) -> Tensor:
         # Chain rule: the log-derivatives of the steps add up, each at its own input.
         total = tf.zeros_like(f)
         for flow, own in self._steps(values):
@@ -426,7 +431,7 @@ class Compose(Flow):
 
 
 class SAL(Compose):
-    """`length` sinh-arcsinh steps, each followed by an affine one (4·length parameters)."""
+    """`length` times a sinh-arcsinh step followed by an affine one (4·length parameters)."""
 
     def __init__(self, length: int = 3) -> None:
         self.length = check_count(length, "length")

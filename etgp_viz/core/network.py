@@ -4,24 +4,17 @@
 
 Dropout follows each hidden activation, in training and in Bayesian predictions: each draw of the
 masks is a draw of the weights from q(W) (Monte Carlo dropout). A data row has one mask of its own
-in every draw, whatever number of quadrature nodes that row is evaluated at.
+in every draw, at all quadrature nodes at which that row is evaluated.
 """
 
 import numbers
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from etgp_viz.backend import check_shapes, gpflow, tf
-from etgp_viz.checks import (
-    check_choice,
-    check_count,
-    check_fraction,
-    check_inputs,
-    check_nonnegative,
-)
+from etgp_viz import checks
+from etgp_viz.backend import Tensor, check_shapes, gpflow, tf
 from etgp_viz.core.flows import Flow
 
 __all__ = ["FlowNetwork"]
@@ -35,7 +28,7 @@ class Dense(gpflow.base.Module):
         self.weights = gpflow.Parameter(weights)
         self.bias = gpflow.Parameter(bias)
 
-    def __call__(self, inputs: tf.Tensor) -> tf.Tensor:
+    def __call__(self, inputs: Tensor) -> Tensor:
         weights, bias = (tf.cast(part, inputs.dtype) for part in (self.weights, self.bias))
         return tf.matmul(inputs, weights) + bias
 
@@ -56,11 +49,18 @@ class FlowNetwork(gpflow.base.Module):
     seed : of the initial weights and of the dropout masks
     start : raw parameters [P] from which all flows start; by default those of the identity
     precision : ``"float64"``, or ``"float32"`` for the products with W and the activations alone:
-        half the time or less, for some seven digits of θ. Weights, biases of the output, flows and
-        Gaussian process are in float64 either way.
+        half the time or less, for about seven digits of θ. Weights, biases of the output, flows
+        and Gaussian process are in float64 either way.
 
-    The output layer starts with weights zero and `start` as bias, so that each process starts out
-    as f0 itself, exactly. `fit_to_identity` is the slower way of the paper.
+    The output layer starts with weights zero and `start` as bias, so that every process starts as
+    f0 itself, exactly. (The paper reaches the same start by two fits of Adam.)
+
+    Examples
+    --------
+    >>> from etgp_viz import flows
+    >>> network = FlowNetwork(num_inputs=2, num_classes=3, flow=flows.Linear())
+    >>> print(network(np.zeros((5, 2))).shape, network(np.zeros((5, 2)), samples=4).shape)
+    (5, 3, 2) (4, 5, 3, 2)
     """
 
     def __init__(
@@ -77,19 +77,17 @@ class FlowNetwork(gpflow.base.Module):
         precision: str = "float64",
     ) -> None:
         super().__init__()
-        self.num_inputs = check_count(num_inputs, "num_inputs")
-        self.num_classes = check_count(num_classes, "num_classes", minimum=2)
+        self.num_inputs = checks.check_count(num_inputs, "num_inputs")
+        self.num_classes = checks.check_count(num_classes, "num_classes", minimum=2)
         if not isinstance(flow, Flow):
-            raise ValueError(
-                f"flow: expected a flow such as flows.Linear(), got {type(flow).__name__}"
-            )
+            checks.fail("flow", "a flow such as flows.Linear()", type(flow).__name__)
         if flow.num_params == 0:
             raise ValueError(f"flow: {flow} has no parameters that a network could put out")
         self.flow = flow
-        self.dropout = check_fraction(dropout, "dropout")
-        self.weight_decay = check_nonnegative(weight_decay, "weight_decay")
-        self.seed = check_count(seed, "seed", minimum=0)
-        self.precision = check_choice(precision, "precision", ("float64", "float32"))
+        self.dropout = checks.check_fraction(dropout, "dropout")
+        self.weight_decay = checks.check_nonnegative(weight_decay, "weight_decay")
+        self.seed = checks.check_count(seed, "seed", minimum=0)
+        self.precision = checks.check_choice(precision, "precision", ("float64", "float32"))
         hidden_widths = _widths(hidden, "hidden")
         projection_widths = _widths(() if projection is None else projection, "projection")
 
@@ -104,25 +102,24 @@ class FlowNetwork(gpflow.base.Module):
         # Column p·C + c of the output is parameter p of class c: see `class_major`.
         start = flow.identity_params() if start is None else np.asarray(start, dtype=float)
         if start.shape != (flow.num_params,) or not np.all(np.isfinite(start)):
-            raise ValueError(
-                f"start: expected {flow.num_params} finite raw parameters of {flow}, got {start}"
-            )
+            expected = f"{flow.num_params} finite raw parameters of {flow}"
+            checks.fail("start", expected, str(start))
         bias = np.repeat(start, self.num_classes)
         self.output = Dense(np.zeros((widths[-1], bias.size)), bias)
         self.generator = tf.random.Generator.from_seed(seed, alg="philox")
 
     def __call__(
         self,
-        X: tf.Tensor,
+        X: Tensor,
         samples: int | None = None,
         seed: int | None = None,
         one_mask: bool = False,
-    ) -> tf.Tensor:
+    ) -> Tensor:
         """Raw flow parameters.
 
         Parameters
         ----------
-        X : [N, D]
+        X : inputs [N, D]
         samples : None for the point estimate (dropout off), or the number S of dropout draws
         seed : of the draws; None takes the next ones of the network's own generator
         one_mask : whether all rows of a draw share one mask, so that each draw is one function of
@@ -132,107 +129,67 @@ class FlowNetwork(gpflow.base.Module):
         -------
         [N, C, P], or [S, N, C, P] with `samples`
         """
-        X = check_inputs(X, "X", self.num_inputs)
+        X = checks.check_inputs(X, "X", self.num_inputs)
         if samples is not None:
-            check_count(samples, "samples")
+            checks.check_count(samples, "samples")
         if seed is not None and not tf.is_tensor(seed):
-            check_count(seed, "seed", minimum=0)
+            checks.check_count(seed, "seed", minimum=0)
         return self.params_of(self.features(X, samples, seed, one_mask))
-
-    def params_of(self, features: tf.Tensor) -> tf.Tensor:
-        """Raw flow parameters from the last shared layer: [..., N, H] → [..., N, C, P]."""
-        weights, bias = self._output(features.dtype)
-        product = tf.matmul(features, weights)
-        stacked = tf.cast(product, bias.dtype) + bias  # [..., N, P·C]
-        shape = [self.flow.num_params, self.num_classes]
-        return tf.linalg.matrix_transpose(
-            tf.reshape(stacked, tf.concat([tf.shape(stacked)[:-1], shape], axis=0))
-        )
 
     def features(
         self,
-        X: tf.Tensor,
+        X: Tensor,
         samples: int | None = None,
         seed: int | None = None,
         one_mask: bool = False,
-    ) -> tf.Tensor:
+    ) -> Tensor:
         """The last shared layer: [N, H], or [S, N, H] with `samples` dropout draws.
 
-        What lies before the first dropout is computed once for all draws. All is in the network's
-        precision.
+        What lies before the first dropout is computed once for all draws. Everything is in the
+        network's precision.
         """
-        keep = self._mask_maker(samples, seed, one_mask)
+        drop = self._dropout_of(samples, seed, one_mask)
         h = tf.cast(X, self.precision)
         for index, layer in enumerate(self.layers):
             h = layer(h)
             if index != self._linear_layer:
-                h = keep(tf.tanh(h), index)
+                h = drop(tf.tanh(h), index)
         if samples is not None and h.shape.rank == 2:  # no hidden layer: nothing was dropped
             h = tf.repeat(h[None], samples, axis=0)
         return h
 
+    def params_of(self, features: Tensor) -> Tensor:
+        """Raw flow parameters from the last shared layer: [..., N, H] → [..., N, C, P]."""
+        weights, bias = self._output_layer(features.dtype)
+        stacked = tf.cast(tf.matmul(features, weights), bias.dtype) + bias  # [..., N, P·C]
+        split = tf.concat([tf.shape(stacked)[:-1], [self.flow.num_params, self.num_classes]], 0)
+        return tf.linalg.matrix_transpose(tf.reshape(stacked, split))
+
     @check_shapes("features: [B, N, H]", "return: [B, P, C, N]")
-    def class_major(self, features: tf.Tensor) -> tf.Tensor:
+    def class_major(self, features: Tensor) -> Tensor:
         """Raw flow parameters of B blocks of rows, with the rows last: [B, P, C, N].
 
         Sums over classes then run across contiguous rows, which the processor does several at a
         time; the transposed product costs nothing extra.
         """
-        weights, bias = self._output(features.dtype)
+        weights, bias = self._output_layer(features.dtype)
         product = tf.matmul(tf.transpose(weights), features, transpose_b=True)
         stacked = tf.cast(product, bias.dtype) + bias[:, None]  # [B, P·C, N]
         blocks, rows = tf.unstack(tf.shape(features)[:2])
         return tf.reshape(stacked, [blocks, self.flow.num_params, self.num_classes, rows])
 
-    def _output(self, precision: tf.DType) -> tuple[tf.Tensor, tf.Tensor]:
-        """The output layer's weights in the precision of a product, and its bias in full."""
-        bias = tf.convert_to_tensor(self.output.bias)
-        return tf.cast(self.output.weights, precision), bias
-
-    def prior_penalty(self) -> tf.Tensor:
+    def prior_penalty(self) -> Tensor:
         """λ Σ w², the negative log prior of the weights up to a constant: KL_W under MC dropout."""
         weights = [layer.weights for layer in [*self.layers, self.output]]
         return self.weight_decay * tf.add_n([tf.reduce_sum(tf.square(w)) for w in weights])
 
-    def fit_to_identity(
-        self, X: tf.Tensor, *, restarts: int = 5, steps: int = 1000, learning_rate: float = 0.05
-    ) -> float:
-        """Initialise to the identity as the paper does, in two fits of Adam, best of `restarts`.
+    def _output_layer(self, precision: tf.DType) -> tuple[Tensor, Tensor]:
+        """Weights in the precision of a product, and the bias in full precision."""
+        return tf.cast(self.output.weights, precision), tf.convert_to_tensor(self.output.bias)
 
-        First constants θ with G(f; θ) ≈ f over a grid of f, then the whole network towards those
-        constants at the inputs X. Returns the root mean square error of the second fit.
-        """
-        X = check_inputs(X, "X", self.num_inputs)
-        check_count(restarts, "restarts")
-        check_count(steps, "steps")
-        rng = np.random.default_rng(self.seed)
-        grid = tf.constant(np.linspace(-3.0, 3.0, 121))
-
-        constants = tf.Variable(self.flow.identity_params())
-        _fit_best(
-            [constants],
-            lambda: tf.reduce_mean((self.flow.forward(grid, constants) - grid) ** 2),
-            lambda: [rng.normal(size=constants.shape)],
-            (restarts, steps, learning_rate),
-        )
-
-        def fresh_weights() -> list[np.ndarray]:
-            return [
-                _glorot(rng, *shape) if len(shape) == 2 else np.zeros(shape)
-                for shape in (variable.shape for variable in self.trainable_variables)
-            ]
-
-        mean_square = _fit_best(
-            list(self.trainable_variables),
-            lambda: tf.reduce_mean((self(X) - constants) ** 2),
-            fresh_weights,
-            (restarts, steps, learning_rate),
-        )
-        return float(np.sqrt(mean_square))
-
-    def _mask_maker(
+    def _dropout_of(
         self, samples: int | None, seed: int | None, one_mask: bool
-    ) -> Callable[[tf.Tensor, int], tf.Tensor]:
+    ) -> Callable[[Tensor, int], Tensor]:
         """How a hidden activation is dropped: not at all, or by one mask per draw (and row)."""
         if samples is None:
             return lambda h, layer: h
@@ -240,7 +197,7 @@ class FlowNetwork(gpflow.base.Module):
         if seed is None:  # a number for each call; drawing masks from it is faster than in place
             seed = self.generator.uniform_full_int([], tf.int32)
 
-        def drop(h: tf.Tensor, layer: int) -> tf.Tensor:
+        def drop(h: Tensor, layer: int) -> Tensor:
             # Rows first: the mask of a row depends on its place, and not on how many rows follow.
             rows = 1 if one_mask else tf.shape(h)[-2]
             shape = [rows, samples, h.shape[-1]]
@@ -256,39 +213,11 @@ def _widths(widths: Sequence[int], name: str) -> list[int]:
     if isinstance(widths, numbers.Integral):
         widths = (int(widths),)
     if not isinstance(widths, Iterable):
-        raise ValueError(f"{name}: expected widths such as (50,), got {widths!r}")
-    return [check_count(width, name) for width in widths]
+        checks.fail(name, "widths such as (50,)", repr(widths))
+    return [checks.check_count(width, name) for width in widths]
 
 
 def _glorot(rng: np.random.Generator, fan_in: int, fan_out: int) -> np.ndarray:
     """Weights that keep the variance of a tanh layer's input and gradient about constant."""
     limit = np.sqrt(6.0 / (fan_in + fan_out))
     return rng.uniform(-limit, limit, size=(fan_in, fan_out))
-
-
-def _fit_best(
-    variables: list[tf.Variable],
-    loss: Callable[[], tf.Tensor],
-    fresh: Callable[[], list[np.ndarray]],
-    settings: tuple[int, int, float],
-) -> float:
-    """Minimise `loss` with Adam from several fresh starts; keep the best. Returns its loss."""
-    restarts, steps, learning_rate = settings
-    best_loss, best = np.inf, [variable.numpy() for variable in variables]
-    for _ in range(restarts):
-        for variable, value in zip(variables, fresh(), strict=True):
-            variable.assign(value)
-        adam = gpflow.keras.tf_keras.optimizers.Adam(learning_rate)
-        adam.build(variables)
-
-        @tf.function(autograph=False)
-        def descend(adam: Any = adam) -> None:
-            adam.minimize(loss, variables)
-
-        for _ in range(steps):
-            descend()
-        if (reached := float(loss())) < best_loss:
-            best_loss, best = reached, [variable.numpy() for variable in variables]
-    for variable, value in zip(variables, best, strict=True):
-        variable.assign(value)
-    return best_loss

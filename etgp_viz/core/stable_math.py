@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from etgp_viz.backend import tf
+from etgp_viz.backend import Tensor, tf
 
 __all__ = ["TANGENT_FROM", "asinh", "asinh_of_sinh", "clip", "log_cosh", "sinh", "solve_increasing"]
 
-Residual = Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
+Residual = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 # Beyond this argument sinh and exp go on along their tangent: values and gradients stay finite in
 # float64 even through several steps, and the map stays continuously differentiable and monotone.
@@ -16,7 +16,7 @@ TANGENT_FROM = 50.0
 
 
 @tf.custom_gradient
-def asinh(f: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
+def asinh(f: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     """asinh(f) = sign(f)·log(|f| + sqrt(1 + f²)), which loses nothing to cancellation.
 
     XLA computes a float64 logarithm one number at a time, a float32 one several at a time. So the
@@ -31,13 +31,13 @@ def asinh(f: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
     return tf.sign(f) * log_x, lambda upstream: upstream / root
 
 
-def clip(u: tf.Tensor) -> tf.Tensor:
+def clip(u: Tensor) -> Tensor:
     """u, kept where sinh and exp are themselves."""
     return tf.clip_by_value(u, -TANGENT_FROM, TANGENT_FROM)
 
 
 @tf.custom_gradient
-def sinh(u: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
+def sinh(u: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     """sinh(u), along its tangent beyond ±TANGENT_FROM; one exp serves the value and the slope."""
     near = clip(u)
     grown = tf.exp(near)
@@ -46,31 +46,29 @@ def sinh(u: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
     return 0.5 * (grown - shrunk) + slope * (u - near), lambda upstream: upstream * slope
 
 
-def asinh_of_sinh(s: tf.Tensor) -> tf.Tensor:
+def asinh_of_sinh(s: Tensor) -> Tensor:
     """The inverse of `sinh`."""
     edge = np.sinh(TANGENT_FROM)
     near = tf.clip_by_value(s, -edge, edge)
     return tf.asinh(near) + (s - near) / np.cosh(TANGENT_FROM)
 
 
-def log_cosh(u: tf.Tensor) -> tf.Tensor:
+def log_cosh(u: Tensor) -> Tensor:
     """log cosh(u) = |u| + log(1 + e^(−2|u|)) − log 2, as a smooth function of u."""
     return u + tf.math.softplus(-2.0 * u) - np.log(2.0)
 
 
-def solve_increasing(residual: Residual, low: tf.Tensor, high: tf.Tensor) -> tf.Tensor:
+def solve_increasing(residual: Residual, low: Tensor, high: Tensor) -> Tensor:
     """The root of an increasing function, elementwise: Newton, kept inside a shrinking bracket.
 
     `residual(f)` returns (value, slope) with slope ≥ 1, so |value| bounds the distance to the root.
     """
 
-    def unsolved(f: tf.Tensor, *_: tf.Tensor) -> tf.Tensor:
+    def unsolved(f: Tensor, *_: Tensor) -> Tensor:
         value, _slope = residual(f)
         return tf.reduce_any(tf.abs(value) > 1e-13 * (1.0 + tf.abs(f)))
 
-    def improve(
-        f: tf.Tensor, move: tf.Tensor, low: tf.Tensor, high: tf.Tensor
-    ) -> tuple[tf.Tensor, ...]:
+    def improve(f: Tensor, move: Tensor, low: Tensor, high: Tensor) -> tuple[Tensor, ...]:
         value, slope = residual(f)
         low, high = tf.where(value < 0.0, f, low), tf.where(value > 0.0, f, high)
         newton = f - value / slope

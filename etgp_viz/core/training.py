@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from etgp_viz.backend import gpflow, tf
-from etgp_viz.checks import check_count, check_positive, check_same_rows
-from etgp_viz.core import checkpoints
-from etgp_viz.core.optimiser import Optimiser, TrainingError, assign
+from etgp_viz import checks
+from etgp_viz.backend import Tensor, gpflow, tf
+from etgp_viz.core.checkpoints import Checkpoint
+from etgp_viz.core.optimiser import Optimiser, TrainingError
 
 __all__ = ["EpochRecord", "FitResult", "TrainingError", "fit"]
 
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """What a callback is told after each epoch.
+    """What the callback receives after each epoch.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class FitResult:
 
 @dataclass
 class History:
-    """A ``FitResult`` in the making, with the same fields as growing lists."""
+    """A ``FitResult`` in the making: the same columns as growing lists."""
 
     elbo: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
@@ -82,21 +82,21 @@ class History:
     validation_epochs: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._best = int(np.argmax(self.elbo)) if self.elbo else None
+        self.best_epoch = int(np.argmax(self.elbo)) if self.elbo else None
 
     @property
     def best_elbo(self) -> float:
         """The highest ELBO so far, −inf before the first epoch."""
-        return -np.inf if self._best is None else self.elbo[self._best]
+        return -np.inf if self.best_epoch is None else self.elbo[self.best_epoch]
 
     def add(self, elbo: float, seconds: float) -> bool:
-        """Record an epoch and tell whether it is the best so far."""
-        improved = elbo > self.best_elbo
+        """Record an epoch and return whether it is the best so far."""
+        is_best = elbo > self.best_elbo
         self.elbo.append(elbo)
         self.seconds.append(seconds)
-        if improved:
-            self._best = len(self.elbo) - 1
-        return improved
+        if is_best:
+            self.best_epoch = len(self.elbo) - 1
+        return is_best
 
     def add_validation(self, score: float) -> float | None:
         """Record a validation score of the latest epoch; NaN stands for none."""
@@ -106,30 +106,12 @@ class History:
         self.validation_epochs.append(len(self.elbo) - 1)
         return score
 
-    def latest(self, validation: float | None) -> EpochRecord:
-        """Return the record of the latest epoch."""
-        assert self._best is not None, "an epoch has been added"
-        return EpochRecord(
-            epoch=len(self.elbo) - 1,
-            elbo=self.elbo[-1],
-            seconds=self.seconds[-1],
-            validation=validation,
-            best_epoch=self._best,
-            best_elbo=self.best_elbo,
-        )
-
     def result(self, stopped: str, jitter: float) -> FitResult:
-        """Return the finished record."""
-        return FitResult(
-            elbo=np.array(self.elbo, dtype=float),
-            seconds=np.array(self.seconds, dtype=float),
-            validation=np.array(self.validation, dtype=float),
-            validation_epochs=np.array(self.validation_epochs, dtype=int),
-            best_epoch=self._best,
-            best_elbo=self.best_elbo,
-            stopped=stopped,
-            jitter=jitter,
-        )
+        """The finished record."""
+        columns = {name: np.array(values, dtype=float) for name, values in asdict(self).items()}
+        columns["validation_epochs"] = np.array(self.validation_epochs, dtype=int)
+        best = {"best_epoch": self.best_epoch, "best_elbo": self.best_elbo}
+        return FitResult(**columns, **best, stopped=stopped, jitter=jitter)
 
 
 def fit(
@@ -156,8 +138,8 @@ def fit(
     full batch an epoch is one step, and the parameters kept are exactly those with the ELBO on
     record. With mini-batches they are the newest ones that this average covers: the state after the
     last update has not been measured, and may be one step into a divergence. The best parameters
-    are in the model however training ends: also after a stop by the callback, an interrupt
-    or an error in the callback. Only a ``TrainingError`` leaves the *last* good ones instead.
+    are in the model however training ends, also after a stop by the callback, an interrupt or an
+    error in the callback. Only a ``TrainingError`` leaves the *last* good ones instead.
 
     *Mini-batches* all have the same size, so that one compiled step serves all. Each epoch shuffles
     the rows anew and, if B does not divide N, leaves out the last N mod B rows of that order: every
@@ -165,7 +147,7 @@ def fit(
 
     *Failed steps* (a loss or gradient that is NaN or infinite, a failed Cholesky decomposition)
     return to the last good parameters with ten times the jitter, and are tried again. The raised
-    jitter stays for the rest of the fit, and a warning tells. A natural gradient step that leaves
+    jitter stays for the rest of the fit, and a warning says so. A natural gradient step that leaves
     the covariance matrices is an error at once, since no jitter shortens it.
 
     Parameters
@@ -176,8 +158,7 @@ def fit(
     batch_size : rows B per step; None for all N
     learning_rate : Adam's
     half_life : epochs in which the learning rate halves: epoch e, counted from 0, has
-        learning_rate · 2^(−e / half_life). None keeps it as it is. Large steps at first and small
-        ones at the end let mini-batches and dropout shake the parameters less and less.
+        learning_rate · 2^(−e / half_life). None keeps it constant.
     natural_gradients : step size γ of natural gradients on ``(q_mu, q_sqrt)``, alternating with
         Adam on the other parameters; None leaves all to Adam. γ = 1 solves a conjugate model in one
         step; other likelihoods want about 0.1.
@@ -189,7 +170,7 @@ def fit(
     validation_every : epochs between two validation scores
     checkpoint : a file to save the run to and to resume it from: the same call continues on the
         same trajectory, bit for bit (unless the model draws from TensorFlow's implicit random
-        stream, whose position cannot be saved). ``epochs`` may be raised to go on for longer.
+        stream, whose position cannot be saved). ``epochs`` may be raised to train for longer.
     checkpoint_seconds : least time between two saves; the end of training always saves, an
         interrupt does not, since it falls inside an epoch
 
@@ -201,45 +182,50 @@ def fit(
     ------
     ValueError : for bad arguments, before anything changes
     TrainingError : when recovery fails; it names the parameter and has the history in ``result``
+
+    Examples
+    --------
+    >>> from etgp_viz import build
+    >>> X = np.linspace(-3.0, 3.0, 40)[:, None]
+    >>> Y = (X > 0.0).astype(int)
+    >>> model = build("etgp-linear", X, num_classes=2, num_inducing=5)
+    >>> result = fit(model, (X, Y), epochs=20, learning_rate=0.05, progress=False)
+    >>> print(result.stopped, len(result.elbo), result.best_elbo > result.elbo[0])
+    finished 20 True
     """
-    epochs = check_count(epochs, "epochs")
-    seed = check_count(seed, "seed", minimum=0)
-    validation_every = check_count(validation_every, "validation_every")
-    learning_rate = check_positive(learning_rate, "learning_rate")
-    checkpoint_seconds = check_positive(checkpoint_seconds, "checkpoint_seconds")
-    if half_life is not None:
-        half_life = check_positive(half_life, "half_life")
+    settings = {
+        "learning_rate": checks.check_positive(learning_rate, "learning_rate"),
+        "half_life": _positive_or_none(half_life, "half_life"),
+        "natural_gradients": _positive_or_none(natural_gradients, "natural_gradients"),
+        "validation_every": checks.check_count(validation_every, "validation_every"),
+        "seed": checks.check_count(seed, "seed", minimum=0),
+    }
+    epochs = checks.check_count(epochs, "epochs")
+    checkpoint_seconds = checks.check_positive(checkpoint_seconds, "checkpoint_seconds")
     tensors = _tensors(model, data, "data")
+    scored = None if validation is None else _tensors(model, validation, "validation")
     num_rows = int(tensors[0].shape[0])
     if batch_size is not None:
-        batch_size = check_count(
+        batch_size = checks.check_count(
             batch_size, "batch_size", maximum=num_rows, because="the number of rows of X"
         )
-    if natural_gradients is not None:
-        natural_gradients = check_positive(natural_gradients, "natural_gradients")
     _check_model(model, num_rows, batch_size, natural=natural_gradients is not None)
     optimiser = Optimiser(
         model,
         tensors,
-        None if validation is None else _tensors(model, validation, "validation"),
+        scored,
         learning_rate=learning_rate,
         natural_gradients=natural_gradients,
         seed=seed,
     )
     batches = Batches(num_rows, batch_size, seed)
-    settings = {
-        "learning_rate": learning_rate,
-        "half_life": half_life,
-        "batch_size": batch_size,
-        "natural_gradients": natural_gradients,
-        "validation_every": validation_every,
-        "seed": seed,
-    }
-    store = None
     history, best = History(), optimiser.last_good
+    store = None
     if checkpoint is not None:
-        store = _Store(Path(checkpoint), checkpoint_seconds, optimiser, settings)
-        history, best = store.resume(epochs, best)
+        settings |= {"batch_size": batch_size, **_identity(optimiser)}
+        arrays = {"data": tensors, "validation": scored}
+        store = Checkpoint(checkpoint, checkpoint_seconds, settings, arrays)
+        history, best = _resume(store, optimiser, epochs) or (history, best)
     bar = tqdm(
         total=epochs * batches.per_epoch,
         initial=len(history.elbo) * batches.per_epoch,
@@ -257,18 +243,20 @@ def fit(
                 total += optimiser.step(rows)
                 bar.set_postfix_str(f"ELBO {total / step:.6g}", refresh=False)
                 bar.update()
-            if history.add(total / batches.per_epoch, time.perf_counter() - start):
+            elbo, seconds = total / batches.per_epoch, time.perf_counter() - start
+            if history.add(elbo, seconds):
                 best = optimiser.last_good
             score = None
-            if validation is not None and (epoch + 1) % validation_every == 0:
+            if scored is not None and (epoch + 1) % validation_every == 0:
                 score = history.add_validation(optimiser.score())
-            if callback is not None and callback(history.latest(score)):
+            so_far = (history.best_epoch, history.best_elbo)
+            if callback is not None and callback(EpochRecord(epoch, elbo, seconds, score, *so_far)):
                 stopped = "callback"
                 break
             if store is not None:
-                store.save(history, best)
+                _save(store, optimiser, history, best)
         if store is not None:
-            store.save(history, best, now=True)
+            _save(store, optimiser, history, best, now=True)
     except KeyboardInterrupt:
         stopped = "interrupted"
     except TrainingError as error:
@@ -292,7 +280,7 @@ class Batches:
         self.per_epoch = num_rows // self.batch_size
         self.seed = seed
 
-    def of_epoch(self, epoch: int) -> Iterator[tf.Tensor | None]:
+    def of_epoch(self, epoch: int) -> Iterator[Tensor | None]:
         """Yield indices ``[B]`` per step; None stands for all rows in their order."""
         if self.batch_size == self.num_rows:
             yield None
@@ -302,56 +290,47 @@ class Batches:
             yield tf.constant(order[step * self.batch_size : (step + 1) * self.batch_size])
 
 
-class _Store:
-    """The checkpoint file of a run and what must agree for a later call to resume it."""
-
-    def __init__(
-        self, path: Path, seconds: float, optimiser: Optimiser, settings: dict[str, Any]
-    ) -> None:
-        self.path = path
-        self.seconds = seconds
-        self.optimiser = optimiser
-        variables = {path: v.shape.as_list() for path, v in optimiser.variables.items()}
-        self.settings = {
-            "model": type(optimiser.model).__name__,
-            "parts of the model": [type(part).__name__ for part in optimiser.model.submodules],
-            "parameters of the model": variables,
-            "trainable parameters": optimiser.trained,
-            "data": checkpoints.data_digest(optimiser.data),
-            "validation": checkpoints.data_digest(optimiser.validation),
-            **settings,
-        }
-        self.saved_at = time.perf_counter()
-
-    def resume(self, epochs: int, best: list[Any]) -> tuple[History, list[Any]]:
-        """Return the history and the best values so far, and put the run back where it was."""
-        if not self.path.exists():
-            return History(), best
-        columns, state = checkpoints.load(self.path, self.settings)
-        done = len(columns["elbo"])
-        check_count(epochs, "epochs", done, because=f"{done} are already in the checkpoint")
-        (self.optimiser.jitter,) = columns.pop("jitter")
-        self.optimiser.last_good = state["last_good"]
-        assign(self.optimiser.state(), state["state"])
-        return History(**columns), state["best"]
-
-    def save(self, history: History, best: list[Any], now: bool = False) -> None:
-        """Save, unless the last save is too recent."""
-        if now or time.perf_counter() - self.saved_at >= self.seconds:
-            columns = {**asdict(history), "jitter": [self.optimiser.jitter]}
-            state = {
-                "state": self.optimiser.state(),
-                "last_good": self.optimiser.last_good,
-                "best": best,
-            }
-            checkpoints.save(self.path, self.settings, columns, state)
-            self.saved_at = time.perf_counter()
+def _identity(optimiser: Optimiser) -> dict[str, Any]:
+    """What tells one model from another in a checkpoint."""
+    return {
+        "model": type(optimiser.model).__name__,
+        "parts of the model": [type(part).__name__ for part in optimiser.model.submodules],
+        "parameters of the model": {
+            path: variable.shape.as_list() for path, variable in optimiser.variables.items()
+        },
+        "trainable parameters": optimiser.trained,
+    }
 
 
-def _tensors(model: Any, data: Any, name: str) -> tuple[tf.Tensor, tf.Tensor]:
+def _resume(store: Checkpoint, optimiser: Optimiser, epochs: int) -> Any:
+    """Continue from the checkpoint, if there is one: its history and its best parameters."""
+    stored = store.load()
+    if stored is None:
+        return None
+    columns, state = stored
+    done = len(columns["elbo"])
+    checks.check_count(epochs, "epochs", done, because=f"{done} are already in the checkpoint")
+    (optimiser.jitter,) = columns.pop("jitter")
+    optimiser.last_good = state["last_good"]
+    optimiser.restore(state["state"])
+    return History(**columns), state["best"]
+
+
+def _save(
+    store: Checkpoint, optimiser: Optimiser, history: History, best: list[Any], now: bool = False
+) -> None:
+    state = {"state": optimiser.state, "last_good": optimiser.last_good, "best": best}
+    store.save({**asdict(history), "jitter": [optimiser.jitter]}, state, now)
+
+
+def _positive_or_none(value: float | None, name: str) -> float | None:
+    return None if value is None else checks.check_positive(value, name)
+
+
+def _tensors(model: Any, data: Any, name: str) -> tuple[Tensor, Tensor]:
     """Check data as strictly as the model can: it knows its labels, ``fit`` only counts rows."""
     try:
-        X, Y = getattr(model, "check_data", check_same_rows)(data)
+        X, Y = getattr(model, "check_data", checks.check_same_rows)(data)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
     return tf.convert_to_tensor(X), tf.convert_to_tensor(Y)
@@ -360,20 +339,17 @@ def _tensors(model: Any, data: Any, name: str) -> tuple[tf.Tensor, tf.Tensor]:
 def _check_model(model: Any, num_rows: int, batch_size: int | None, natural: bool) -> None:
     """Refuse a model that would train on the wrong objective or not at all."""
     if not hasattr(model, "training_loss"):
-        raise ValueError(f"model: expected a training_loss method, got {type(model).__name__}")
+        checks.fail("model", "a training_loss method", type(model).__name__)
     num_data = getattr(model, "num_data", None)
     is_batch = batch_size is not None and batch_size < num_rows
     if (num_data is None and is_batch) or (num_data is not None and int(num_data) != num_rows):
-        raise ValueError(
-            f"model.num_data: expected {num_rows}, the number of rows of X, by which the ELBO is "
-            f"scaled, got {num_data}"
-        )
+        expected = f"{num_rows}, the number of rows of X, by which the ELBO is scaled"
+        checks.fail("model.num_data", expected, str(num_data))
     if natural:
         q_sqrt = getattr(model, "q_sqrt", None)
         if not isinstance(q_sqrt, gpflow.Parameter) or q_sqrt.shape.rank != 3:
-            raise ValueError(
-                "natural_gradients: expected a model with q_mu and a full q_sqrt [L, M, M], got "
-                + (type(model).__name__ if q_sqrt is None else f"q_sqrt of shape {q_sqrt.shape}")
-            )
+            got = type(model).__name__ if q_sqrt is None else f"q_sqrt of shape {q_sqrt.shape}"
+            expected = "a model with q_mu and a full q_sqrt [L, M, M]"
+            checks.fail("natural_gradients", expected, got)
     elif not model.trainable_variables:
-        raise ValueError("model: expected a trainable parameter, got none")
+        checks.fail("model", "a trainable parameter", "none")

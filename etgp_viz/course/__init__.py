@@ -1,8 +1,8 @@
 """The course: exercises that answer back.
 
-from etgp_viz.course import check, hint, progress, solution
+    from etgp_viz.course import check, hint, progress, solution
 
-Nothing here loads TensorFlow until an exercise needs it.
+TensorFlow is loaded only when an exercise needs it.
 """
 
 from etgp_viz.course.checking import check, hint, progress, solution

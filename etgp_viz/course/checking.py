@@ -1,4 +1,4 @@
-"""What a student types: `check`, `hint`, `solution` and `progress`."""
+"""The functions that students call: `check`, `hint`, `solution` and `progress`."""
 
 import html
 from dataclasses import dataclass, replace
@@ -9,30 +9,31 @@ from etgp_viz.checks import describe, fail
 from etgp_viz.course.exercise import NOT_YET, RIGHT, WRONG, Exercise, Lesson
 from etgp_viz.course.progress import Table, load, update
 
-__all__ = ["LESSONS", "Reply", "check", "hint", "lesson", "progress", "solution"]
+__all__ = ["LESSONS", "Reply", "check", "exercise_ids", "hint", "lesson", "progress", "solution"]
 
-#: number of a lesson → the module with its exercises, loaded when it is first asked for
+#: number of a lesson → the module with its exercises, imported on first use
 LESSONS = {
     number: f"etgp_viz.course.lessons.lesson_{number}"
     for number in ("01", "02", "03", "04", "05", "06", "07", "08")
 }
 
 _ICONS = {RIGHT: "✓", WRONG: "✗", NOT_YET: "…", "hint": "?", "solution": "★"}
+_TITLES = {RIGHT: "right", WRONG: "not right", NOT_YET: "not yet"}
 _COLOURS = {RIGHT: "#009E73", WRONG: "#D55E00"}
 _NEUTRAL = "#0072B2"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What comes back: an icon and words, in a notebook as a box.
+    """A reply to a student: text with an icon, shown as a box in a notebook.
 
     Attributes
     ----------
     outcome : right, wrong, not yet, hint or solution
-    title : the outcome in words, with the exercise's id
-    text : why, or the hint, or the explanation
+    title : id of the exercise and the outcome in words
+    text : reason, hint or explanation
     code : of a solution
-    message : about the file of progress, mostly empty
+    message : about the progress file, usually empty
     """
 
     outcome: str
@@ -42,8 +43,8 @@ class Reply:
     message: str = ""
 
     def __str__(self) -> str:
-        told = (f"{_ICONS[self.outcome]} {self.title}", self.code, self.text, self.message)
-        return "\n".join(filter(None, told))
+        lines = (f"{_ICONS[self.outcome]} {self.title}", self.code, self.text, self.message)
+        return "\n".join(filter(None, lines))
 
     __repr__ = __str__
 
@@ -60,19 +61,53 @@ class Reply:
 
 
 def check(exercise_id: str, answer: Any = None) -> Reply:
-    """Judge an answer: right, wrong or not yet, and why. Attempts are kept in ``progress.json``."""
+    """Judge an answer (right, wrong or not yet) and say why.
+
+    Attempts are counted in ``progress.json`` in the working folder.
+
+    Parameters
+    ----------
+    exercise_id : lesson and number, such as ``"06.1"``
+    answer : what the exercise asks for: a number, a dictionary of numbers, a function, an explorer
+
+    Returns
+    -------
+    a `Reply`, which shows itself in a notebook
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     print(check("06.1", {"svgp-separate": 1, "svgp-shared": 1, "etgp": 1}).title)
+    06.1: not right
+    """
     exercise = _find(exercise_id)
     verdict = exercise.check(answer)
     _, message = update(exercise.id, lambda record: record.after(verdict.outcome))
-    title = {RIGHT: "right", WRONG: "not right", NOT_YET: "not yet"}[verdict.outcome]
-    help_ = f' More help: hint("{exercise.id}").' if verdict.outcome == WRONG else ""
-    return Reply(
-        verdict.outcome, f"{exercise.id}: {title}", verdict.reason + help_, message=message
-    )
+    title = f"{exercise.id}: {_TITLES[verdict.outcome]}"
+    help_ = f' For help, call hint("{exercise.id}").' if verdict.outcome == WRONG else ""
+    return Reply(verdict.outcome, title, verdict.reason + help_, message=message)
 
 
 def hint(exercise_id: str) -> Reply:
-    """The next of three hints; the third again when there are no more."""
+    r"""Show the next of an exercise's three hints, or the third again after that.
+
+    Parameters
+    ----------
+    exercise_id : such as ``"06.1"``
+
+    Returns
+    -------
+    the hint, as a `Reply` that shows itself in a notebook
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     print(hint("06.1").title, hint("06.1").title, sep="\n")
+    06.1: hint 1 of 3
+    06.1: hint 2 of 3
+    """
     exercise = _find(exercise_id)
     last = len(exercise.hints)
     record, message = update(
@@ -80,12 +115,28 @@ def hint(exercise_id: str) -> Reply:
     )
     text = exercise.hints[record.hints - 1]
     if record.hints == last:
-        text += f' (The last hint; solution("{exercise.id}") shows a solution.)'
+        text += f' (This is the last hint. solution("{exercise.id}") shows a solution.)'
     return Reply("hint", f"{exercise.id}: hint {record.hints} of {last}", text, message=message)
 
 
 def solution(exercise_id: str) -> Reply:
-    """A solution and why it is one, after an attempt or after the hints."""
+    """Show a solution and why it is right, once there was an attempt or all hints were shown.
+
+    Parameters
+    ----------
+    exercise_id : as for `hint`
+
+    Returns
+    -------
+    code and explanation, as a `Reply` that shows itself in a notebook
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     print(solution("06.1").text)
+    Try it first, or ask for the hints: hint("06.1").
+    """
     exercise = _find(exercise_id)
     before = load()[exercise.id]
     if not before.attempts and before.hints < len(exercise.hints):
@@ -97,29 +148,46 @@ def solution(exercise_id: str) -> Reply:
 
 
 def progress() -> Table:
-    """Every lesson's exercises and what became of them so far, as a table."""
+    """Your progress so far: every exercise of every lesson, as a table.
+
+    Returns
+    -------
+    a `Table`, which shows itself in a notebook
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     print(str(progress()).splitlines()[0])
+    01 Gaussian processes in one sitting: 0 of 5
+    """
     journal = load()
-    rows = (
+    rows = tuple(
         (
             f"{number} {lesson(number).title}",
-            tuple((each.id, journal[each.id]) for each in lesson(number).exercises),
+            tuple((exercise.id, journal[exercise.id]) for exercise in lesson(number).exercises),
         )
         for number in LESSONS
     )
-    return Table(tuple(rows), journal.message)
+    return Table(rows, journal.message)
 
 
 def lesson(number: str) -> Lesson:
-    """The exercises of a lesson, by its number as text."""
+    """The lesson with this two-digit number, such as ``"06"``."""
     return import_module(LESSONS[number]).LESSON
+
+
+def exercise_ids() -> list[str]:
+    """Ids of all exercises of the course, in order."""
+    return [exercise.id for number in LESSONS for exercise in lesson(number).exercises]
 
 
 def _find(exercise_id: str) -> Exercise:
     number = exercise_id.partition(".")[0] if isinstance(exercise_id, str) else ""
     if number not in LESSONS:
-        known = ", ".join(LESSONS)
-        fail("exercise", f"an exercise of lesson {known}, such as '06.1'", describe(exercise_id))
-    exercises = {each.id: each for each in lesson(number).exercises}
+        numbers = ", ".join(LESSONS)
+        fail("exercise", f"an exercise of lesson {numbers}, such as '06.1'", describe(exercise_id))
+    exercises = {exercise.id: exercise for exercise in lesson(number).exercises}
     if exercise_id not in exercises:
         fail("exercise", f"one of {', '.join(exercises)} in lesson {number}", repr(exercise_id))
     return exercises[exercise_id]

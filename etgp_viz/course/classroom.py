@@ -1,16 +1,18 @@
-"""Progress of a class: students' files joined into one table, a row for each student.
+"""Progress of a class: students' files joined into one table, one row per student.
 
-It is formative: the files are plain text that anybody can edit. They show an instructor where a
-class stands and which exercise is hard, and are no basis for marks.
+The files are plain text that anybody can edit. They show an instructor where a class stands and
+which exercises are hard; they are not a basis for marks.
 """
 
 import csv
+import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from etgp_viz.checks import fail
-from etgp_viz.course.checking import LESSONS, lesson
+from etgp_viz.course.checking import exercise_ids
 from etgp_viz.course.progress import FILE, Record, load, read
+from etgp_viz.files import write
 
 __all__ = ["TOTALS", "collect", "export", "row", "write_csv"]
 
@@ -19,52 +21,83 @@ TOTALS = ("student", "solved", "attempts", "hints", "solutions", "file")
 
 
 def collect(folder: Path) -> list[dict[str, str | int]]:
-    """A row for each student with a file in the folder, in the order of their names.
+    """One row for each student with a file in the folder, sorted by name.
 
-    Files are ``<student>/progress.json`` or ``<student>.json``. The column "file" says what is
-    wrong with one that is missing or broken; such a student has a row without figures.
+    Parameters
+    ----------
+    folder : with files ``<student>/progress.json`` or ``<student>.json``
+
+    Returns
+    -------
+    rows as `row` makes them. For a file that is missing or broken, the column "file" says what is
+    wrong, and the row has no figures.
     """
     if not folder.is_dir():
         fail("folder", "a folder with students' files", str(folder))
-    return [_row_of(student, path) for student, path in sorted(_files(folder))]
+    return [_row_of_file(student, path) for student, path in sorted(_files(folder))]
 
 
 def export(student: str = "", file: str | Path = "progress.csv") -> str:
-    """Write your own progress as one CSV row, to hand in, and say what is in it."""
-    mine = row(student or Path.cwd().name, load().records, "ok")
-    write_csv([mine], Path(file))
-    return f"{file}: {mine['solved']} exercises solved in {mine['attempts']} attempts."
+    """Write your own progress to a CSV file with one row, for handing in.
+
+    Parameters
+    ----------
+    student : your name in the file; the name of the working folder if empty
+    file : the CSV file to write
+
+    Returns
+    -------
+    a sentence that says what is in the file
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     print(export("Ann"))
+    progress.csv: 0 exercises solved in 0 attempts.
+    """
+    own = row(student or Path.cwd().name, load().records, "ok")
+    write_csv([own], Path(file))
+    return f"{file}: {own['solved']} exercises solved in {own['attempts']} attempts."
 
 
 def row(student: str, records: Mapping[str, Record], file: str) -> dict[str, str | int]:
-    """One student's row: totals, then what became of each exercise that there is."""
-    known = [each.id for number in LESSONS for each in lesson(number).exercises]
-    names = [*known, *sorted(set(records) - set(known))]
-    found = {name: records.get(name, Record()) for name in names}
-    made: dict[str, str | int] = {
-        "student": _harmless(student),
-        "solved": sum(record.solved for record in found.values()),
-        "attempts": sum(record.attempts for record in found.values()),
-        "hints": sum(record.hints for record in found.values()),
-        "solutions": sum(record.solution for record in found.values()),
+    """Column → value for one student: totals, then four columns for each exercise.
+
+    Parameters
+    ----------
+    student : name
+    records : exercise → record; other exercises count as not begun
+    file : state of the student's file, "ok" if it could be read
+    """
+    ids = exercise_ids()
+    names = [*ids, *sorted(set(records) - set(ids))]
+    complete = {name: records.get(name, Record()) for name in names}
+    columns: dict[str, str | int] = {
+        "student": _as_text(student),
+        "solved": sum(record.solved for record in complete.values()),
+        "attempts": sum(record.attempts for record in complete.values()),
+        "hints": sum(record.hints for record in complete.values()),
+        "solutions": sum(record.solution for record in complete.values()),
         "file": file,
     }
-    for name, record in found.items():
-        made[f"{_harmless(name)} solved"] = int(record.solved)
-        made[f"{_harmless(name)} attempts"] = record.attempts
-        made[f"{_harmless(name)} hints"] = record.hints
-        made[f"{_harmless(name)} solution"] = int(record.solution)
-    return made
+    for name, record in complete.items():
+        columns[f"{_as_text(name)} solved"] = int(record.solved)
+        columns[f"{_as_text(name)} attempts"] = record.attempts
+        columns[f"{_as_text(name)} hints"] = record.hints
+        columns[f"{_as_text(name)} solution"] = int(record.solution)
+    return columns
 
 
 def write_csv(rows: list[dict[str, str | int]], path: Path) -> None:
-    """Rows as a CSV file; a student without a figure has an empty place."""
-    columns = list(dict.fromkeys([*TOTALS, *(name for each in rows for name in each)]))
-    # With its mark at the beginning, a spreadsheet reads UTF-8 as what it is.
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.DictWriter(file, columns, restval="")
-        writer.writeheader()
-        writer.writerows(rows)
+    """Write rows to a CSV file; missing values are left empty."""
+    columns = list(dict.fromkeys([*TOTALS, *(name for values in rows for name in values)]))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    # The byte order mark tells spreadsheets that the file is UTF-8.
+    write(path, text.getvalue().encode("utf-8-sig"))
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -79,18 +112,18 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
             yield path.stem, path
 
 
-def _row_of(student: str, path: Path) -> dict[str, str | int]:
+def _row_of_file(student: str, path: Path) -> dict[str, str | int]:
     try:
         return row(student, read(path), "ok")
     except FileNotFoundError:
-        why = f"no {FILE}"
+        problem = f"no {FILE}"
     except ValueError:
-        why = "broken: could not be understood"
+        problem = "broken: could not be understood"
     except OSError as error:
-        why = f"cannot be read: {error.strerror}"
-    return {"student": _harmless(student), "file": why}
+        problem = f"cannot be read: {error.strerror}"
+    return {"student": _as_text(student), "file": problem}
 
 
-def _harmless(name: str) -> str:
-    """A name that a spreadsheet does not take for a formula."""
+def _as_text(name: str) -> str:
+    """A name that a spreadsheet does not mistake for a formula."""
     return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name

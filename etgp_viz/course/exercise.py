@@ -1,4 +1,4 @@
-"""One exercise, with everything about it in one place."""
+"""An exercise with everything about it in one place, and the lesson that holds it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from etgp_viz.checks import check_choice, fail
-from etgp_viz.course.answers import Answer, Nonsense, NotYet
+from etgp_viz.course.answers import Answer, InvalidAnswer, NotYet
 
 __all__ = ["KINDS", "NOT_YET", "RIGHT", "WRONG", "Exercise", "Lesson", "Mistake", "Verdict"]
 
@@ -23,7 +23,7 @@ RIGHT, WRONG, NOT_YET = "right", "wrong", "not yet"
 
 @dataclass(frozen=True)
 class Verdict:
-    """``outcome`` is right, wrong or not yet; ``reason`` says why, in a sentence or two."""
+    """An ``outcome`` (right, wrong or not yet) and its ``reason`` in a sentence or two."""
 
     outcome: str
     reason: str
@@ -31,7 +31,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake that people make: ``answer()`` is an answer that makes it, ``message`` tells it."""
+    """A common mistake: ``answer()`` is an answer that makes it, ``message`` the feedback."""
 
     answer: Callable[[], Any]
     message: str
@@ -39,23 +39,23 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Exercise:
-    """What is asked, how an answer is judged, and what helps.
+    """A question, how its answers are judged, and the help that is offered.
 
     Attributes
     ----------
     id : lesson and number, such as ``"06.2"``
     kind : one of `KINDS`
-    prompt : Markdown, as it stands above the cell in the notebook
-    stub : code of the student's cell; it runs as it is, and leaves ``name`` without an answer
-    name : what the cell hands to `check`
+    prompt : Markdown, exactly as it stands above the cell in the notebook
+    stub : code of the student's cell; it runs as it is and leaves ``name`` unanswered
+    name : the variable or function that the cell passes to `check`
     answer : how an answer is read and compared
-    truth : makes the right answer
+    truth : returns the right answer
     mistakes : name → a mistake that is recognised
-    hints : three, each saying more
-    solution : code that can stand in the stub's place
-    explanation : why it is so
-    properties : sentence → whether an answer with right values also has this property
-    reveal : what the figures say, told with a right answer
+    hints : three, each saying more than the last
+    solution : code that can replace the stub
+    explanation : why the solution is right
+    properties : sentence → whether an answer with the right values also has this property
+    reveal : what the figures say, shown with a right answer
     """
 
     id: str
@@ -79,7 +79,7 @@ class Exercise:
 
     @property
     def cell(self) -> str:
-        """The student's cell: the stub, and its check."""
+        """The student's cell: the stub and the line that checks it."""
         gap = "\n\n\n" if self.stub.startswith("def ") else "\n\n"
         return f"{self.stub}{gap}{self.check_line}"
 
@@ -89,55 +89,56 @@ class Exercise:
         return f'check("{self.id}", {self.name})'
 
     def check(self, answer: Any) -> Verdict:
-        """Judge an answer, in the order shape → value → property."""
+        """Judge the form of an answer, then its values, then its properties."""
         try:
             value = self.answer.read(answer)
         except NotYet:
             return Verdict(
-                NOT_YET, "Put your answer in the place of ... or None, and run the cell again."
+                NOT_YET, "Replace ... or None by your answer, and run the cell once more."
             )
-        except Nonsense as why:
-            return Verdict(WRONG, f"{why}.")
+        except InvalidAnswer as error:
+            return Verdict(WRONG, f"{error}.")
         truth = self.answer.read(self.truth())
         if not self.answer.close(value, truth).all():
-            return Verdict(WRONG, self._mistaken(value, truth))
+            return Verdict(WRONG, self._explain_error(value, truth))
         for sentence, holds in self.properties.items():
             try:
-                kept = holds(answer)
+                is_kept = holds(answer)
             except Exception as error:  # whatever the student's code raises
-                return Verdict(WRONG, f"{sentence} Here it raised {type(error).__name__}: {error}.")
-            if not kept:
-                return Verdict(WRONG, f"The values are right, but not this: {sentence}")
+                reason = f"{sentence} Your function raised {type(error).__name__}: {error}."
+                return Verdict(WRONG, reason)
+            if not is_kept:
+                return Verdict(WRONG, f"The values are right, but this does not hold: {sentence}")
         return Verdict(RIGHT, f"{self.explanation} {self.reveal()}".strip())
 
-    def _mistaken(self, value: np.ndarray, truth: np.ndarray) -> str:
-        """The known mistake that explains most, or where the answer misses."""
-        made: list[tuple[float, float, str]] = []
+    def _explain_error(self, value: np.ndarray, truth: np.ndarray) -> str:
+        """Message of the known mistake that explains most, or where the answer is wrong."""
+        candidates: list[tuple[float, float, str]] = []
         for mistake in self.mistakes.values():
-            other = self.answer.read(mistake.answer())
-            # A mistake shows in the parts where it leads away from the truth: in all of them, or
-            # in some if other things went wrong too.
-            differs = ~self.answer.close(other, truth)
-            same = differs & self.answer.close(value, other)
-            if same.any():
-                distance = float(np.abs(value - other)[:, same].max())
-                made.append((-same.sum() / differs.sum(), distance, mistake.message))
-        if made:
-            return min(made, key=lambda each: each[:2])[2]
-        return self.answer.where_it_misses(value, truth)
+            mistaken = self.answer.read(mistake.answer())
+            # A mistake shows in the parts where it differs from the truth: in all of them, or
+            # only in some if the student made another mistake as well.
+            differs = ~self.answer.close(mistaken, truth)
+            explained = differs & self.answer.close(value, mistaken)
+            if explained.any():
+                distance = float(np.abs(value - mistaken)[:, explained].max())
+                candidates.append((-explained.sum() / differs.sum(), distance, mistake.message))
+        if candidates:
+            return min(candidates, key=lambda candidate: candidate[:2])[2]
+        return self.answer.explain_error(value, truth)
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson: what it asks, and what its teacher should know.
+    """The exercises of a lesson, and notes for whoever teaches it.
 
     Attributes
     ----------
     number : two digits, as the notebook's name begins
-    title : as it stands in the notebook
-    setup : the code that its cells begin with
+    title : as in the notebook
+    setup : code of the notebook's first cell
     exercises : in the order of the notebook
-    teaching : heading of a section → Markdown for the instructor, to stand under that heading;
+    teaching : heading of a section → Markdown for the instructor, shown under that heading;
         "" is the top of the notebook
     """
 

@@ -1,30 +1,34 @@
 """Progress of one student: a small JSON file beside the notebooks, and a table made from it.
 
-It is formative, for the student's own eyes: anybody can edit the file, and nothing in it proves
-anything. It holds no names, only what was tried.
+The file is there to help students learn, not to grade them: anybody can edit it. It holds counts
+of attempts and hints, and no names.
 """
 
 import html
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from etgp_viz.checks import check_count
 from etgp_viz.course.exercise import RIGHT, WRONG
+from etgp_viz.files import write
 
 __all__ = ["FILE", "Journal", "Record", "Table", "load", "read", "update"]
 
 FILE = "progress.json"
 FORMAT = 1
+NOTE = (
+    f"Only for you: this is saved in {FILE} beside the notebook, without your name. It is meant to "
+    "help you learn; it is not secure enough for grading."
+)
 
 
 @dataclass(frozen=True)
 class Record:
-    """What happened with one exercise: solved or not, attempts, hints shown, solution shown."""
+    """History of one exercise: whether it is solved, attempts, hints shown, solution shown."""
 
     solved: bool = False
     attempts: int = 0
@@ -32,7 +36,7 @@ class Record:
     solution: bool = False
 
     def after(self, outcome: str) -> "Record":
-        """The record after an attempt; what was solved once stays solved."""
+        """The record after an attempt; a solved exercise stays solved."""
         if outcome not in (RIGHT, WRONG):
             return self
         return replace(self, solved=self.solved or outcome == RIGHT, attempts=self.attempts + 1)
@@ -41,38 +45,45 @@ class Record:
         if not (self.attempts or self.hints or self.solution):
             return "· not begun"
         state = "✓ right" if self.solved else "… begun"
-        return f"{state}, {_counted(self.attempts, 'attempt')}, {_counted(self.hints, 'hint')}" + (
+        return f"{state}, {_count(self.attempts, 'attempt')}, {_count(self.hints, 'hint')}" + (
             ", solution shown" if self.solution else ""
         )
 
 
 @dataclass(frozen=True)
 class Journal:
-    """What the file says: exercise → record, what there is to tell, and whether to write to it."""
+    """Contents of the file.
+
+    Attributes
+    ----------
+    records : exercise → record
+    message : what the student should know about the file, usually empty
+    writable : whether records may be saved to it
+    """
 
     records: Mapping[str, Record]
     message: str = ""
-    usable: bool = True
+    writable: bool = True
 
     def __getitem__(self, exercise: str) -> Record:
         return self.records.get(exercise, Record())
 
 
-#: what this session could not write to the file, so that hints still go on
+#: records that could not be saved, so that this session still counts hints
 _unsaved: dict[str, Record] = {}
 
 
 def load() -> Journal:
-    """What the file in the working folder says, and what could not be written to it.
+    """Records of the file in the working folder and those that could not be saved to it.
 
-    A file that cannot be understood is set aside under a new name, never overwritten.
+    A file that cannot be understood is renamed, never overwritten.
     """
-    journal = _read()
+    journal = _load_file()
     return replace(journal, records={**journal.records, **_unsaved})
 
 
 def read(path: Path) -> dict[str, Record]:
-    """Exercise → record, as a file says.
+    """Exercise → record of a progress file.
 
     Raises ValueError for a file that cannot be understood, and OSError for one that cannot be read.
     """
@@ -83,7 +94,7 @@ def read(path: Path) -> dict[str, Record]:
         raise ValueError(f"{path.name} could not be understood") from error
 
 
-def _read() -> Journal:
+def _load_file() -> Journal:
     try:
         return Journal(read(Path(FILE)))
     except FileNotFoundError:
@@ -95,34 +106,37 @@ def _read() -> Journal:
 
 
 def update(exercise: str, change: Callable[[Record], Record]) -> tuple[Record, str]:
-    """Change one record in the file; the new record, and a message that is mostly empty."""
+    """Change the record of one exercise in the file.
+
+    Parameters
+    ----------
+    exercise : its id
+    change : old record → new record
+
+    Returns
+    -------
+    the new record, and a message that is empty unless something went wrong
+    """
     journal = load()
     record = change(journal[exercise])
     if record == journal[exercise]:
         return record, journal.message
     _unsaved[exercise] = record
-    failed = _save({**journal.records, **_unsaved}) if journal.usable else ""
-    if journal.usable and not failed:
+    problem = _save({**journal.records, **_unsaved}) if journal.writable else ""
+    if journal.writable and not problem:
         _unsaved.clear()
-    return record, " ".join(filter(None, (journal.message, failed)))
+    return record, " ".join(filter(None, (journal.message, problem)))
 
 
 def _save(records: Mapping[str, Record]) -> str:
-    """Write the file in one piece, or leave the old one; says what went wrong."""
+    """Replace the file, or leave the old one and return what went wrong."""
     content = {
         "format": FORMAT,
         "exercises": {name: asdict(record) for name, record in sorted(records.items())},
     }
-    temporary = Path(f".{FILE}.{os.getpid()}")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, FILE)
+        write(FILE, json.dumps(content, indent=1))
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
         return f"Progress cannot be saved in this folder ({error.strerror})."
     return ""
 
@@ -134,33 +148,34 @@ def _exercises(content: Any) -> dict[str, Any]:
 
 
 def _record(value: Any) -> Record:
-    """A record whose values have the types and signs that it must have."""
+    """A record whose values have the right types and signs."""
     record = Record(**value)
     for flag in (record.solved, record.solution):
         if not isinstance(flag, bool):
-            raise TypeError("a flag that is none")
+            raise TypeError("expected true or false")
     for count in (record.attempts, record.hints):
         check_count(count, "count", minimum=0)
     return record
 
 
 def _set_aside(path: Path) -> Journal:
-    """Rename a broken file to the first free ``progress.broken-n.json``, and begin anew."""
+    """Rename a broken file to the first free ``progress.broken-n.json`` and start a new one."""
     number = 1
     while (aside := path.with_name(f"{path.stem}.broken-{number}.json")).exists():
         number += 1
     try:
         os.rename(path, aside)
     except OSError as error:
-        told = f"{FILE} is broken and cannot be set aside ({error.strerror}): nothing is saved."
-        return Journal({}, told, usable=False)
-    told = f"{FILE} could not be understood. It is kept as {aside.name}, and a new one is begun."
-    return Journal({}, told)
+        problem = f"{FILE} is broken and cannot be renamed ({error.strerror}): nothing is saved."
+        return Journal({}, problem, writable=False)
+    return Journal(
+        {}, f"{FILE} could not be understood. It was renamed to {aside.name}, and a new one begun."
+    )
 
 
 @dataclass(frozen=True)
 class Table:
-    """Lessons × exercises: (lesson, exercise → record), and a message."""
+    """Progress in all lessons: pairs of lesson and (exercise, record) pairs, and a message."""
 
     rows: tuple[tuple[str, tuple[tuple[str, Record], ...]], ...]
     message: str = ""
@@ -192,11 +207,5 @@ class Table:
         return f"<table><caption>Your progress</caption>{body}</table>{notes}"
 
 
-NOTE = (
-    f"For your own eyes: saved in {FILE} beside the notebook, with no name in it. It is there to "
-    "help you learn, and is no secure grading."
-)
-
-
-def _counted(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -11,15 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from etgp_viz.checks import check_choice
 from etgp_viz.datasets import images, tables, toys
-from etgp_viz.datasets.fetch import DataNotFoundError, cache_folder, find, places
+from etgp_viz.datasets.dataset import Card, Dataset, Table, split_and_scale, split_rows
+from etgp_viz.datasets.fetch import DataNotFoundError, Source, cache_folder, find, local_paths
 from etgp_viz.datasets.own import OwnFile, from_arrays, from_csv, from_dataframe
-from etgp_viz.datasets.prepare import Table, prepare
-from etgp_viz.datasets.record import Card, Dataset
-from etgp_viz.datasets.sources import FILES
 
 __all__ = [
     "Card",
@@ -38,47 +34,76 @@ __all__ = [
     "toys",
 ]
 
-READERS: dict[str, Callable[..., Table]] = {
-    "vowel": tables.vowel,
-    "absenteeism": tables.absenteeism,
-    "avila": tables.avila,
-    "devangari": images.devangari,
-    "characterfont": images.characterfont,
-    "leaves100": tables.leaves100,
-    "digits": tables.digits,
-    "wine": tables.wine,
-    "iris": tables.iris,
+# Name → the function that reads the data set, and the files that it reads.
+PUBLISHED: dict[str, tuple[Callable[..., Table], tuple[Source, ...]]] = {
+    "vowel": (tables.vowel, (tables.VOWEL,)),
+    "absenteeism": (tables.absenteeism, (tables.ABSENTEEISM,)),
+    "avila": (tables.avila, (tables.AVILA_TRAIN, tables.AVILA_TEST)),
+    "devangari": (images.devangari, (images.DEVANGARI,)),
+    "characterfont": (images.characterfont, (images.CHARACTERFONT,)),
+    "leaves100": (tables.leaves100, (tables.LEAVES,)),
+    "digits": (tables.digits, ()),
+    "wine": (tables.wine, ()),
+    "iris": (tables.iris, ()),
 }
 
 
 def names() -> tuple[str, ...]:
-    """What `load` knows: the published data sets, then the toys."""
+    """Names that `load` takes: the published data sets, then the toys.
+
+    Examples
+    --------
+    >>> names()[-3:]
+    ('moons', 'blobs', 'region')
+    """
     return (*published(), *toys.TOYS)
 
 
 def published() -> tuple[str, ...]:
-    """The names of the published data sets."""
-    return tuple(READERS)
+    """Names of the published data sets.
+
+    Examples
+    --------
+    >>> published()[:3]
+    ('vowel', 'absenteeism', 'avila')
+    """
+    return tuple(PUBLISHED)
 
 
 def at_hand(name: str) -> bool:
-    """Whether a data set is on this machine, so that `load` needs no network."""
-    return all(any(map(Path.exists, places(source))) for source in FILES.get(name, ()))
+    """Whether a data set is on this machine, so that `load` needs no network.
+
+    Parameters
+    ----------
+    name : one of `names()`
+
+    Examples
+    --------
+    >>> at_hand("iris")
+    True
+    """
+    return all(any(map(Path.exists, local_paths(source))) for source in _files(name))
 
 
 def obtain(name: str) -> None:
-    """See to it that the files of a data set are here, by download if need be.
+    """Download the files of a data set unless they are on this machine.
 
-    Data sets without files of their own have nothing to wait for.
+    Parameters
+    ----------
+    name : one of `names()`; a data set without files needs no download
+
+    Raises
+    ------
+    DataNotFoundError : if a file cannot be downloaded; the message says where to put it
     """
-    for source in FILES.get(name, ()):
+    for source in _files(name):
         find(source)
 
 
 def load(
     name: str, *, test: float | None = None, validation: float = 0.0, seed: int = 0, **options: Any
 ) -> Dataset:
-    """Load a data set by its name, split and scaled.
+    """A data set by name, split and scaled.
 
     Files are looked for in the folder that ``ETGP_VIZ_DATA`` names, then in the cache, then on the
     network (`etgp_viz.datasets.fetch`). digits, wine, iris and the toys need none.
@@ -87,39 +112,43 @@ def load(
     ----------
     name : one of `names()`, or ``FILE.csv:COLUMN`` for a file of yours and its column of labels
     test : share of the rows to test on, drawn by ``seed``: a quarter by default, none for the toys.
-        vowel, avila and devangari have a test set of their own and take none.
-    validation : share of the other rows to set aside for validation, drawn by ``seed``; of vowel
-        whole speakers, since its test rows are other speakers'
+        vowel, avila and devangari have a published test set and take no share.
+    validation : share of the other rows to set aside for validation, drawn by ``seed``. Vowel sets
+        aside whole speakers, since its test rows are by other speakers.
     seed : of the draws; for a toy of its rows too
-    **options : of the data set: ``target`` of absenteeism (``"hours"`` or ``"reason"``),
+    **options : options of the data set: ``target`` of absenteeism (``"hours"`` or ``"reason"``),
         ``rows_per_font`` of characterfont, ``num_data``, ``num_classes`` and ``noise`` of a toy,
         and those of `from_csv`
 
     Returns
     -------
     Dataset
+
+    Examples
+    --------
+    >>> load("spirals", num_data=90, test=0.2)
+    Dataset('spirals', D=2, C=3, train=72, test=18)
+    >>> load("iris", validation=0.2, seed=1)
+    Dataset('iris', D=4, C=3, train=90, validation=22, test=38)
     """
-    if own := OwnFile.read(name):
+    if file := OwnFile.parse(name):
         if test is not None:
             options["test"] = test
-        return own.load(validation=validation, seed=seed, **options)
+        return file.load(validation=validation, seed=seed, **options)
     check_choice(name, "name", names())
-    reader: Callable[..., Any] = READERS.get(name) or toys.TOYS[name]
+    reader: Callable[..., Any] = PUBLISHED[name][0] if name in PUBLISHED else toys.TOYS[name]
     allowed = [option for option in inspect.signature(reader).parameters if option != "seed"]
     for option in options:
         if option not in allowed:
-            told = ", ".join(allowed) or "it has none"
-            raise ValueError(f"{option}: expected an option of {name!r} ({told}), got {option!r}")
-    if name in READERS:
-        return prepare(reader(**options), test=test, validation=validation, seed=seed)
+            choices = ", ".join(allowed) or "it has none"
+            raise ValueError(
+                f"{option}: expected an option of {name!r} ({choices}), got {option!r}"
+            )
+    if name in PUBLISHED:
+        return split_and_scale(reader(**options), test=test, validation=validation, seed=seed)
     toy: Dataset = reader(seed=seed, **options)
-    as_table = Table(
-        name=name,
-        X=toy.X,
-        labels=toy.Y[:, 0],
-        class_names=toy.class_names,
-        numeric=np.full(toy.num_inputs, False),
-        card=toy.card,
-        test=0.0,
-    )
-    return replace(toy, rows=prepare(as_table, test=test, validation=validation, seed=seed).rows)
+    return replace(toy, rows=split_rows(toy.Y[:, 0], test or 0.0, validation=validation, seed=seed))
+
+
+def _files(name: str) -> tuple[Source, ...]:
+    return PUBLISHED[name][1] if name in PUBLISHED else ()

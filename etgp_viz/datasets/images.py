@@ -1,8 +1,8 @@
 """The paper's two sets of images, read straight from the archives in which they are published.
 
-Nothing is unpacked to the disk. Every member that is read must have the size and kind that the
-published format gives it, so that an archive made to explode is refused. No checksum of these
-archives is known here; the zip format's own (CRC-32) shows damage.
+Nothing is unpacked to the disk. Every member must have the size and kind of the published format,
+so that an archive made to fill the memory is refused. The archives have no published checksum; the
+zip format's own (CRC-32) shows damage.
 """
 
 from __future__ import annotations
@@ -18,21 +18,30 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from etgp_viz.checks import check_count
-from etgp_viz.datasets.fetch import find
-from etgp_viz.datasets.prepare import Table
-from etgp_viz.datasets.record import Card
-from etgp_viz.datasets.sources import CHARACTERFONT, DEVANGARI
-from etgp_viz.datasets.tables import CC_BY
+from etgp_viz.datasets.dataset import Table
+from etgp_viz.datasets.fetch import find, uci
+from etgp_viz.datasets.tables import uci_card
 
 __all__ = ["characterfont", "devangari"]
 
-UNCHECKED = "The archive's checksum is not known here: its format and CRC-32 are checked instead."
+DEVANGARI = uci(
+    389,
+    "devangari/DevanagariHandwrittenCharacterDataset.zip",
+    300_000_000,
+    "devanagari+handwritten+character+dataset.zip",
+    "00389/DevanagariHandwrittenCharacterDataset.zip",
+)
+CHARACTERFONT = uci(
+    417, "characterfont/fonts.zip", 1_000_000_000, "character+font+images.zip", "00417/fonts.zip"
+)
 
-IMAGE_BYTES = 100_000  # most that a PNG of 32 × 32 grey pixels may take
-IMAGES = 200_000  # most that an archive may hold
+UNCHECKED = "The archive has no published checksum: its format and CRC-32 are checked instead."
 
-FONT_BYTES = 500_000_000  # most that one font's table may take
-FONTS = 1000
+IMAGE_BYTES = 100_000  # at most, of a PNG with 32 × 32 grey pixels
+IMAGES = 200_000  # at most, in an archive
+
+FONT_BYTES = 500_000_000  # at most, of the table of one font
+FONTS = 1000  # at most, in an archive
 PIXELS = [f"r{row}c{column}" for row in range(20) for column in range(20)]
 
 
@@ -40,12 +49,16 @@ def devangari(progress: bool = True) -> Table:
     """Handwritten Devanagari characters and digits, 32 × 32 pixels, 46 classes.
 
     Members of the archive are ``…/Train/<class>/<name>.png`` and ``…/Test/<class>/<name>.png``.
+
+    Parameters
+    ----------
+    progress : show a bar
     """
     from PIL import Image
 
     def pixels(content: bytes) -> np.ndarray:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
-            if image.size != (32, 32):  # known from the header, before anything is decoded
+            if image.size != (32, 32):  # from the header, before anything is decoded
                 raise ValueError(f"expected 32 × 32 pixels, got {image.size}")
             return np.asarray(image.convert("L"), dtype=np.uint8).ravel()
 
@@ -61,7 +74,7 @@ def devangari(progress: bool = True) -> Table:
             raise ValueError(f"{path}: {member}: {error}") from error
         folders.append(parts[-2])
         is_test.append(parts[-3] == "Test")
-    class_names = sorted(set(folders), key=_by_number)
+    class_names = sorted(set(folders), key=_natural_order)
     number = {name: c for c, name in enumerate(class_names)}
     return Table(
         name="devangari",
@@ -71,15 +84,12 @@ def devangari(progress: bool = True) -> Table:
         numeric=np.full(1024, False),
         test=np.flatnonzero(is_test),
         image_shape=(32, 32),
-        card=Card(
+        card=uci_card(
             "Devanagari handwritten characters",
-            source=DEVANGARI.page,
-            licence=CC_BY,
-            preparation="pixels divided by 255, to [0, 1]",
-            defects=(
-                UNCHECKED,
-                "Published as 78 200 images to train on and 13 800 to test on, 46 classes.",
-            ),
+            DEVANGARI,
+            "pixels divided by 255, to [0, 1]",
+            UNCHECKED,
+            "Published as 78 200 images to train on and 13 800 to test on, 46 classes.",
         ),
     )
 
@@ -123,35 +133,33 @@ def characterfont(rows_per_font: int | None = None, progress: bool = True) -> Ta
         feature_names=PIXELS,
         numeric=np.full(400, False),
         image_shape=(20, 20),
-        card=Card(
+        card=uci_card(
             "Character font images",
-            source=CHARACTERFONT.page,
-            licence=CC_BY,
-            preparation="pixels divided by 255, to [0, 1]; character, style and size left out",
-            defects=(
-                UNCHECKED,
-                "Fonts differ much in their number of rows, and the paper does not say which rows "
-                "it used.",
-            ),
+            CHARACTERFONT,
+            "pixels divided by 255, to [0, 1]; character, style and size left out",
+            UNCHECKED,
+            "Some fonts have many more rows than others, and the paper does not say which rows "
+            "it used.",
         ),
     )
 
 
 def _members(
-    path: Path, suffix: str, most_bytes: int, most: int, progress: bool
+    path: Path, suffix: str, max_bytes: int, max_members: int, progress: bool
 ) -> Iterator[tuple[str, bytes]]:
     """Name and content of the archive's members with a suffix, in the order of their names."""
 
     def contents() -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(path) as archive:
             names = sorted(n for n in archive.namelist() if n.lower().endswith(suffix))
-            if not 1 <= len(names) <= most:
-                raise ValueError(f"{path}: expected 1 to {most} *{suffix} in it, got {len(names)}")
+            if not 1 <= len(names) <= max_members:
+                expected = f"expected 1 to {max_members} *{suffix} in it"
+                raise ValueError(f"{path}: {expected}, got {len(names)}")
             for name in tqdm(names, desc=path.stem, unit=suffix[1:], disable=not progress):
                 with archive.open(name) as member:
-                    content = member.read(most_bytes + 1)
-                if len(content) > most_bytes:
-                    raise ValueError(f"{path}: expected at most {most_bytes} bytes in {name}")
+                    content = member.read(max_bytes + 1)
+                if len(content) > max_bytes:
+                    raise ValueError(f"{path}: expected at most {max_bytes} bytes in {name}")
                 yield name, content
 
     try:
@@ -159,11 +167,11 @@ def _members(
     # A compression that zipfile does not know is a NotImplementedError, a password a RuntimeError.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise ValueError(
-            f"{path}: expected a complete zip archive, got: {error}. Take it away "
-            "and it is fetched again"
+            f"{path}: expected a complete zip archive, got: {error}. Remove it, and it is fetched "
+            "again"
         ) from error
 
 
-def _by_number(name: str) -> tuple[object, ...]:
-    """Sort "character_2_kha" before "character_10_yna"."""
+def _natural_order(name: str) -> tuple[object, ...]:
+    """Sort key that puts "character_2_kha" before "character_10_yna"."""
     return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name))

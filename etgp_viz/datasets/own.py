@@ -1,4 +1,4 @@
-"""Data of your own: from arrays, from a data frame, from a CSV file."""
+"""Data sets of your own: from arrays, from a data frame, from a CSV file."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from etgp_viz.checks import check_choice, check_inputs
-from etgp_viz.datasets.prepare import Table, prepare
-from etgp_viz.datasets.record import Card, Dataset
+from etgp_viz.datasets.dataset import Card, Dataset, Table, split_and_scale
 
 __all__ = ["OwnFile", "from_arrays", "from_csv", "from_dataframe"]
 
-# A column of words with more different values than this share of the rows is a name, not a kind.
-MOST_LEVELS = 0.5
-# A column of words of which this share are numbers is one of numbers with something else in it.
-MOST_NUMBERS = 0.5
+# A column of text with more distinct values than this share of the rows holds names, not kinds.
+MAX_LEVELS = 0.5
+# A column of text of which more than this share are numbers is numeric with a few odd entries.
+MAX_NUMBERS = 0.5
 MISSING = ("error", "drop")
 
 
@@ -42,17 +41,28 @@ def from_arrays(
     Parameters
     ----------
     X : inputs ``[N, D]``, numbers
-    y : labels ``[N]`` or ``[N, 1]``: strings, integers or booleans, one of C ≥ 2 classes
-    test, validation : shares of the rows to set aside, drawn by ``seed`` class by class
+    y : labels ``[N]`` or ``[N, 1]``: strings, integers or booleans, of C ≥ 2 classes
+    test : share of the rows to test on, the same share of every class as nearly as possible
+    validation : share of the other rows to set aside for validation, likewise
+    seed : of both draws
     standardise : bring each column to mean 0 and standard deviation 1 over the training rows
     feature_names : names of the D inputs
     name : of the data set
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> from_arrays([[1.0], [2.0], [8.0], [9.0]], ["low", "low", "high", "high"], test=0.5)
+    Dataset('own data', D=1, C=2, train=2, test=2)
     """
     X = np.asarray(X)
     if X.dtype.kind not in "iufb":
         raise ValueError(
             f"X: expected an [N, D] array of numbers, got dtype {X.dtype}; from_dataframe takes "
-            "columns of words"
+            "columns of text"
         )
     X = check_inputs(X.astype(np.float64))
     class_names, labels = _classes(y, len(X))
@@ -65,7 +75,7 @@ def from_arrays(
         numeric=np.full(X.shape[1], bool(standardise)),
         card=Card(name, preparation="standardised" if standardise else "none"),
     )
-    return prepare(table, test=test, validation=validation, seed=seed)
+    return split_and_scale(table, test=test, validation=validation, seed=seed)
 
 
 def from_dataframe(
@@ -82,7 +92,7 @@ def from_dataframe(
 ) -> Dataset:
     """A `Dataset` from a pandas data frame, a row for each example.
 
-    Columns of numbers are standardised, columns of words or categories become one column of 0 and 1
+    Columns of numbers are standardised, columns of text or categories become one column of 0 and 1
     for each of their values, and columns of booleans one of 0 and 1.
 
     Parameters
@@ -90,9 +100,21 @@ def from_dataframe(
     frame : the data frame
     target : the column of the labels, by name or by position; −1 is the last
     drop : columns to leave out, such as row numbers
-    missing : what to do with rows that have missing values: ``"error"`` says which columns have
-        them, ``"drop"`` leaves these rows out and says on the card how many they are
+    missing : what to do with rows that have missing values: ``"error"`` names their columns,
+        ``"drop"`` leaves these rows out and notes their number on the card
     test, validation, seed, standardise, name : as for `from_arrays`
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> colours = ["red", "blue", "red", "blue"]
+    >>> frame = pd.DataFrame({"size": [1, 2, 8, 9], "colour": colours, "kind": [*"aabb"]})
+    >>> from_dataframe(frame, target="kind", test=0.5).feature_names
+    ('size', 'colour = blue', 'colour = red')
     """
     import pandas as pd
 
@@ -128,9 +150,9 @@ def from_dataframe(
         class_names=class_names,
         feature_names=list(columns),
         numeric=np.array(numeric),
-        card=Card(name, preparation=f"{preparation}words one-hot", defects=left_out_rows),
+        card=Card(name, preparation=f"{preparation}text one-hot", defects=left_out_rows),
     )
-    return prepare(table, test=test, validation=validation, seed=seed)
+    return split_and_scale(table, test=test, validation=validation, seed=seed)
 
 
 def from_csv(
@@ -144,24 +166,36 @@ def from_csv(
     encoding: str = "utf-8-sig",
     **options: Any,
 ) -> Dataset:
-    """A `Dataset` from a CSV file.
+    r"""A `Dataset` from a CSV file.
 
     Parameters
     ----------
     path : the file
     target : the column of the labels, by its name in the header or by position; −1 is the last
     header : whether the first line has the names of the columns
-    separator : what stands between two fields; None for whichever of comma, semicolon and tab is
-        most frequent in the first line
-    decimal : what stands before the fraction of a number
-    na_values : what stands for a missing value, such as ``["?"]``, besides nothing at all and
-        pandas' usual words
+    separator : between two fields; None for whichever of comma, semicolon and tab is most frequent
+        in the first line
+    decimal : the decimal mark of numbers
+    na_values : texts that stand for a missing value, such as ``["?"]``, besides an empty field and
+        pandas' usual ones
     encoding : of the file, such as ``"cp1252"``
     **options : as for `from_dataframe`
+
+    Returns
+    -------
+    Dataset, named after the file
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "mine.csv")
+    >>> _ = path.write_text("size;kind\n1;a\n2;a\n8;b\n9;b\n")
+    >>> from_csv(path, target="kind", test=0.5)
+    Dataset('mine', D=1, C=2, train=2, test=2)
+    >>> folder.cleanup()
     """
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"path: expected a CSV file, got {path}, which is not there")
+    path = _existing(path)
     try:
         with open(path, encoding=encoding) as file:
             first = next((line.strip("\r\n") for line in file if line.strip()), "")
@@ -175,7 +209,7 @@ def from_csv(
             raise ValueError(
                 "the first line holds numbers, not names; if it is data, pass header=False"
             )
-        form = {
+        layout = {
             "sep": separator,
             "header": 0 if header else None,
             "encoding": encoding,
@@ -183,7 +217,7 @@ def from_csv(
             "na_values": list(na_values),
             "skipinitialspace": True,
         }
-        frame = _read(path, form)
+        frame = _read(path, layout)
     # pandas' parser errors are ValueErrors; an unknown encoding is a LookupError
     except (UnicodeDecodeError, ValueError, LookupError) as error:
         raise ValueError(f"path: expected a CSV file, got {path.name}: {error}") from error
@@ -192,94 +226,114 @@ def from_csv(
         _check_names(names, frame, options.get("drop", ()))
     column = _column(frame, target, "target")
     if frame[column].isna().any():  # a class may well be called "None" or "NA"
-        labels = _read(path, form | {"dtype": str, "keep_default_na": False})
+        labels = _read(path, layout | {"dtype": str, "keep_default_na": False})
         frame[column] = _labels(labels.iloc[:, frame.columns.get_loc(column)])
     return from_dataframe(frame, target, **{"name": path.stem, **options})
 
 
-def _read(path: Path, form: dict[str, Any]) -> Any:
-    import pandas as pd
+def _existing(path: str | Path) -> Path:
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"path: expected a CSV file, got {path}, which does not exist")
+    return path
+
+
+def _read(path: Path, layout: dict[str, Any]) -> Any:
+    """The file as a pandas frame; a row with more fields than the first line is a ValueError."""
+    import pandas as pd  # slow to import
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            return pd.read_csv(path, index_col=False, **form)
+            return pd.read_csv(path, index_col=False, **layout)
         except pd.errors.ParserWarning as error:
             raise ValueError("its rows have more fields than its first line") from error
 
 
-def _labels(words: Any) -> Any:
-    """Labels as they were written, blank ones missing; numbers if all others are numbers."""
+def _labels(texts: Any) -> Any:
+    """Labels as they stand in the file, blank ones missing; numbers if all others are numbers."""
     import pandas as pd
 
-    written = words.where(words.str.strip() != "")
-    numbers = pd.to_numeric(written, errors="coerce")
-    return numbers if numbers.notna().equals(written.notna()) else written
+    labels = texts.where(texts.str.strip() != "")
+    numbers = pd.to_numeric(labels, errors="coerce")
+    return numbers if numbers.notna().equals(labels.notna()) else labels
 
 
 def _check_names(names: Sequence[str], frame: Any, drop: Sequence[str | int]) -> None:
-    """Refuse a column without a name: mostly row numbers, which must not become an input."""
+    """Refuse a column without a name: most hold row numbers, which must not become an input."""
     left_out = {_column(frame, item, "drop") for item in drop}
     for place, (name, column) in enumerate(zip(names, frame.columns, strict=False)):
         if not name and column not in left_out:
             raise ValueError(
                 f"path: column {place + 1} has no name; if it holds row numbers, leave it out with "
-                f"drop=[{place}] or take it out of the file"
+                f"drop=[{place}] or remove it from the file"
             )
 
 
 def _without_missing(frame: Any, how: str) -> tuple[Any, tuple[str, ...]]:
-    """The rows without missing values, and what was left out in words."""
+    """The rows without missing values, and a sentence about the others if there are any."""
     missing = frame.isna().sum()
     if not missing.any():
         return frame, ()
-    told = ", ".join(f"{c!r} ({n})" for c, n in missing[missing > 0].items())
+    columns = ", ".join(f"{c!r} ({n})" for c, n in missing[missing > 0].items())
     if how == "error":
         raise ValueError(
-            f"frame: expected no missing values, got some in the columns {told}; fill them, leave "
-            "columns out with drop=[…], or rows with missing='drop'"
+            f"frame: expected no missing values, got some in the columns {columns}; fill them, "
+            "leave columns out with drop=[…], or rows with missing='drop'"
         )
-    whole = frame.dropna()
-    if not len(whole):
-        raise ValueError(f"frame: every row has a missing value, in the columns {told}")
-    return whole, (f"{len(frame) - len(whole)} rows with missing values were left out: {told}.",)
+    complete = frame.dropna()
+    if not len(complete):
+        raise ValueError(f"frame: every row has a missing value, in the columns {columns}")
+    count = len(frame) - len(complete)
+    return complete, (f"{count} rows with missing values were left out: {columns}.",)
 
 
 class OwnFile(NamedTuple):
-    """``FILE.csv:COLUMN``, or ``FILE.csv:COLUMN#checksum`` for that very file and no other."""
+    """A CSV file by name: ``FILE.csv:COLUMN``, or ``FILE.csv:COLUMN#checksum`` for one version.
+
+    Attributes
+    ----------
+    path : the file
+    target : the column of the labels
+    checksum : first eight digits of the file's sha256, or "" for any version
+
+    Examples
+    --------
+    >>> OwnFile.parse("flowers.csv:species")
+    OwnFile(path='flowers.csv', target='species', checksum='')
+    >>> OwnFile.parse("iris") is None
+    True
+    """
 
     path: str
     target: str
     checksum: str = ""
 
     @classmethod
-    def read(cls, name: str) -> OwnFile | None:
-        """What a name says; None for a name of another form."""
-        found = re.fullmatch(r"(.+\.csv):(.+?)(?:#([0-9a-f]{8}))?", name, re.IGNORECASE)
-        return cls(found[1], found[2], found[3] or "") if found else None
+    def parse(cls, name: str) -> OwnFile | None:
+        """The file that a name stands for; None for a name of another form."""
+        match = re.fullmatch(r"(.+\.csv):(.+?)(?:#([0-9a-f]{8}))?", name, re.IGNORECASE)
+        return cls(match[1], match[2], match[3] or "") if match else None
 
-    def stamped(self) -> str:
+    def name_with_checksum(self) -> str:
         """The name with the checksum of the file as it is now."""
-        return f"{os.path.normpath(self.path)}:{self.target}#{self._sum()}"
+        return f"{os.path.normpath(self.path)}:{self.target}#{self._current_checksum()}"
 
     def load(self, **options: Any) -> Dataset:
-        """The data; an error if the name has a checksum and the file is another one."""
-        if self.checksum and self.checksum != self._sum():
+        """The data, by `from_csv`; a file that differs from the checksum is a ValueError."""
+        if self.checksum and self.checksum != self._current_checksum():
             raise ValueError(
                 f"path: expected {self.path} with the checksum {self.checksum}, got a file that "
                 "has changed"
             )
         return from_csv(self.path, self.target, **options)
 
-    def _sum(self) -> str:
-        path = Path(self.path)
-        if not path.is_file():
-            raise ValueError(f"path: expected a CSV file, got {path}, which is not there")
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+    def _current_checksum(self) -> str:
+        return hashlib.sha256(_existing(self.path).read_bytes()).hexdigest()[:8]
 
 
 def _column(frame: Any, item: str | int, argument: str) -> Any:
-    """The label of a column that is named, or counted from the left or (if negative) the right."""
+    """A column's name, from its name or its position, from the right if negative."""
     if item in frame.columns:
         return item
     if isinstance(item, (int, np.integer)) and -len(frame.columns) <= item < len(frame.columns):
@@ -289,7 +343,7 @@ def _column(frame: Any, item: str | int, argument: str) -> Any:
 
 
 def _inputs(series: Any, name: str) -> list[tuple[str, np.ndarray, bool]]:
-    """The inputs that a column becomes: name, values, and whether they are numbers to scale."""
+    """The inputs made from a column: name, values, and whether they are numbers to scale."""
     from pandas.api import types
 
     if types.is_bool_dtype(series):
@@ -300,26 +354,26 @@ def _inputs(series: Any, name: str) -> list[tuple[str, np.ndarray, bool]]:
             raise ValueError(f"frame: expected finite numbers in the column {name!r}")
         return [(name, values, True)]
     if types.is_datetime64_any_dtype(series) or types.is_timedelta64_dtype(series):
-        raise ValueError(f"frame: expected numbers or words in the column {name!r}, got dates")
-    words = series.astype(str).to_numpy(str)
-    odd = [word for word in words if not _is_number(word)]
-    numbers = sum(_is_number(word.replace(",", ".")) for word in words)
-    if odd and numbers > MOST_NUMBERS * len(words):
+        raise ValueError(f"frame: expected numbers or text in the column {name!r}, got dates")
+    texts = series.astype(str).to_numpy(str)
+    odd = [text for text in texts if not _is_number(text)]
+    num_numbers = sum(_is_number(text.replace(",", ".")) for text in texts)
+    if odd and num_numbers > MAX_NUMBERS * len(texts):
         raise ValueError(
-            f"frame: the column {name!r} holds numbers, but also {str(odd[0])!r}; mend it, or "
+            f"frame: the column {name!r} holds numbers, but also {str(odd[0])!r}; correct it, or "
             f"leave it out with drop=[{name!r}]"
         )
-    levels = np.unique(words)
-    if len(levels) > max(2, MOST_LEVELS * len(words)):
+    levels = np.unique(texts)
+    if len(levels) > max(2, MAX_LEVELS * len(texts)):
         raise ValueError(
-            f"frame: the column {name!r} has {len(levels)} different words in {len(words)} rows; "
+            f"frame: the column {name!r} has {len(levels)} different texts in {len(texts)} rows; "
             f"leave it out with drop=[{name!r}], or turn it into numbers"
         )
-    return [(f"{name} = {level}", (words == level).astype(float), False) for level in levels]
+    return [(f"{name} = {level}", (texts == level).astype(float), False) for level in levels]
 
 
 def _classes(y: Any, num_rows: int) -> tuple[list[str], np.ndarray]:
-    """Names ``[C]`` and labels 0..C−1 ``[N]`` of a target in any notation."""
+    """Class names ``[C]`` and labels 0..C−1 ``[N]`` of a column of text, numbers or booleans."""
     import pandas as pd
 
     y = np.asarray(y)

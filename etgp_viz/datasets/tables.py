@@ -1,23 +1,66 @@
-"""The published tables: vowel, absenteeism, avila, leaves100, and scikit-learn's three.
+"""The published tables: vowel, absenteeism, avila, leaves100, and the three of scikit-learn.
 
-Each function reads one data set as a `Table` with a `Card`. Sizes, duplicates and outliers that the
-cards tell of were counted in the very files whose sha256 stands in `sources.py`.
+Each function reads one data set as a `Table` with a `Card`. The sizes, duplicates and outliers on
+the cards were counted in the files whose checksums stand here. The repository's archives have no
+known checksum; the files taken out of them do.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from etgp_viz.checks import check_choice
-from etgp_viz.datasets.fetch import Source, find
-from etgp_viz.datasets.prepare import Table
-from etgp_viz.datasets.record import Card
-from etgp_viz.datasets.sources import ABSENTEEISM, AVILA_TEST, AVILA_TRAIN, LEAVES, UCI, VOWEL
+from etgp_viz.datasets.dataset import Card, Table
+from etgp_viz.datasets.fetch import UCI, Source, find, uci
 
-__all__ = ["absenteeism", "avila", "digits", "iris", "leaves100", "vowel", "wine"]
+__all__ = ["absenteeism", "avila", "digits", "iris", "leaves100", "uci_card", "vowel", "wine"]
+
+VOWEL = uci(
+    152,
+    "vowel/vowel-context.data",
+    5_000_000,
+    "connectionist+bench+vowel+recognition+deterding+data.zip",
+    "undocumented/connectionist-bench/vowel/vowel-context.data",
+    "2e95c7be6c5800583b16d15ad36fd21f9681030b69bf96aa6aeab6f4f2f0726d",
+    "fbcdc7a38893d512842e74ad385e07bf0d192ca7089263faf5326c8c72205c27",
+)
+ABSENTEEISM = uci(
+    445,
+    "absenteeism/Absenteeism_at_work.csv",
+    5_000_000,
+    "absenteeism+at+work.zip",
+    "00445/Absenteeism_at_work_AAA.zip",
+    "8033a31831f8359ba6b6bff667deebd5958511bd5f008983ef45dc7bfabfcb5b",
+    "9ac8ca051babc7aa7415a9d5f7b45945b0cd1140d967e3afc862221d1ce264b8",
+)
+AVILA_TRAIN = uci(
+    459,
+    "avila/avila-tr.txt",
+    20_000_000,
+    "avila.zip",
+    "00459/avila.zip",
+    "493332af20f750a6b0f7b0c581dd2236bb68a8ace52b412aea1c9c82b2076357",
+    "26fb56316d157ad5860bdc64642879b68addbf1553b4b7155dbbf459b036d044",
+)
+AVILA_TEST = replace(
+    AVILA_TRAIN,
+    file="avila/avila-ts.txt",
+    sha256="0ec227d595dd8d8dc6804a7139c8b6d6e00e21aaea0d9052085057aa98c3e589",
+    fields_sha256="207ddd99523c17664bc46863934bcf7405ffb3827252bf90f3b6fb3ab06fea03",
+)
+LEAVES = uci(
+    241,
+    "leaves100/data_Mar_64.txt",
+    200_000_000,  # the archive holds the leaves' images too
+    "one+hundred+plant+species+leaves+data+set.zip",
+    "00241/100%20leaves%20plant%20species.zip",
+    "d474bdc920250745942312eb8ccf745ff4b665a59952f073572cd73cb253ba59",
+    "9f870d0f08160082e81eea734f45287df938398879e28b31f50effc3ffa64056",
+)
 
 CC_BY = "CC BY 4.0 as far as known; confirm at the source before redistributing"
 STANDARDISED = "standardised with the training rows' means and deviations"
@@ -61,6 +104,11 @@ AVILA_FEATURES = (
 )
 
 
+def uci_card(title: str, source: Source, preparation: str, *defects: str) -> Card:
+    """The card of a data set from the UCI repository."""
+    return Card(title, source.page, CC_BY, preparation, defects)
+
+
 def vowel() -> Table:
     """Eleven English vowels by 15 speakers; eight to train on, seven others to test on."""
     text = find(VOWEL).read_text(encoding="ascii")
@@ -74,17 +122,14 @@ def vowel() -> Table:
         numeric=np.full(10, True),
         test=np.flatnonzero(table[:, 0] == 1),
         groups=table[:, 1],
-        card=Card(
+        card=uci_card(
             "Vowel recognition (Deterding)",
-            source=VOWEL.page,
-            licence=CC_BY,
-            preparation=f"{STANDARDISED}; speaker and sex left out",
-            defects=(
-                "Trained on eight speakers and tested on seven others: a shift between the two.",
-                "Each speaker says each vowel six times, so that rows come in close sixes. "
-                "Validation rows are therefore those of whole speakers, like the test's.",
-                "Copies with commas and with spaces between the numbers are in use; both pass.",
-            ),
+            VOWEL,
+            f"{STANDARDISED}; speaker and sex left out",
+            "Trained on eight speakers and tested on seven others: a shift between the two.",
+            "Each speaker says each vowel six times, so that rows come in sixes that are much "
+            "alike. Validation rows are therefore whole speakers, as the test rows are.",
+            "Copies with commas and with spaces between the numbers are in use; both pass.",
         ),
     )
 
@@ -95,7 +140,7 @@ def absenteeism(target: str = "hours") -> Table:
     Parameters
     ----------
     target : ``"hours"`` of absence (19 values) or its ``"reason"`` (28); the paper does not say
-        which one it took
+        which of the two it used
     """
     column = TARGETS[check_choice(target, "target", tuple(TARGETS))]
     frame = _read(ABSENTEEISM).rename(columns=str.strip)
@@ -121,22 +166,19 @@ def absenteeism(target: str = "hours") -> Table:
         class_names=class_names,
         feature_names=list(columns),
         numeric=np.array(numeric),
-        card=Card(
+        card=uci_card(
             f"Absenteeism at work, by {target}",
-            source=ABSENTEEISM.page,
-            licence=CC_BY,
-            preparation="reason, month, weekday, season and education one-hot; yes/no columns as "
+            ABSENTEEISM,
+            "reason, month, weekday, season and education one-hot; yes/no columns as "
             f"0 and 1; the rest {STANDARDISED}; the employee's ID left out",
-            defects=(
-                "34 of the 740 rows repeat another row exactly; copies may fall on both sides of "
-                "a split.",
-                "Rows of one employee are on both sides of a split, and age, weight and height "
-                "tell employees apart.",
-                "Three rows have month 0; 43 have reason 0, all with 0 hours.",
-                "Many classes are rare: three values of the hours (7, 48, 104) and three reasons "
-                "(2, 3, 17) occur once, and reason 20 not at all.",
-                "The paper does not name its target.",
-            ),
+            "34 of the 740 rows repeat another row exactly; copies may fall on both sides of "
+            "a split.",
+            "Rows of one employee are on both sides of a split, and age, weight and height "
+            "identify employees.",
+            "Three rows have month 0; 43 have reason 0, all with 0 hours.",
+            "Many classes are rare: three values of the hours (7, 48, 104) and three reasons "
+            "(2, 3, 17) occur once, and reason 20 not at all.",
+            "The paper does not name its target.",
         ),
     )
 
@@ -157,19 +199,16 @@ def avila() -> Table:
         feature_names=AVILA_FEATURES,
         numeric=np.full(10, True),
         test=np.arange(len(parts[0]), len(frame)),
-        card=Card(
+        card=uci_card(
             "Avila Bible",
-            source=AVILA_TRAIN.page,
-            licence=CC_BY,
-            preparation=f"two broken training rows dropped; {STANDARDISED}",
-            defects=(
-                "Training rows 6619 and 9402 (from 0) are broken, with values up to 386 and 43 "
-                "published standard deviations out. They are dropped.",
-                "Copyist B has five rows to train on and five to test on; copyist A has 41 %.",
-                "Features pile up at their lowest value, as if it stood for a missing one: 626 of "
-                "the training rows share one lower margin, 307 one intercolumnar distance.",
-                "Some rows of both files lie up to 20 standard deviations out in the upper margin.",
-            ),
+            AVILA_TRAIN,
+            f"two broken training rows dropped; {STANDARDISED}",
+            "Training rows 6619 and 9402 (from 0) are broken, with values up to 386 and 43 "
+            "published standard deviations out. They are dropped.",
+            "Copyist B has five rows to train on and five to test on; copyist A has 41 %.",
+            "Features pile up at their lowest value, as if it stood for a missing one: 626 of "
+            "the training rows share one lower margin, 307 one intercolumnar distance.",
+            "Some rows of both files lie up to 20 standard deviations out in the upper margin.",
         ),
     )
 
@@ -185,89 +224,74 @@ def leaves100() -> Table:
         class_names=class_names.tolist(),
         feature_names=[f"margin {d}" for d in range(64)],
         numeric=np.full(64, True),
-        card=Card(
+        card=uci_card(
             "One-hundred plant species leaves, margin features",
-            source=LEAVES.page,
-            licence=CC_BY,
-            preparation=STANDARDISED,
-            defects=(
-                "Not one of the paper's data sets.",
-                "Sixteen rows of a class in all: twelve to train on, four to test on.",
-                "Features are coarse, in steps of 1/512, and one takes only ten values; a few rows "
-                "lie 10 to 19 standard deviations out in one of them.",
-            ),
+            LEAVES,
+            STANDARDISED,
+            "Not one of the paper's data sets.",
+            "Sixteen rows of a class in all: twelve to train on, four to test on.",
+            "Features are coarse, in steps of 1/512, and one takes only ten values; a few rows "
+            "lie 10 to 19 standard deviations out in one of them.",
         ),
     )
 
 
 def digits() -> Table:
     """Handwritten digits as images of 8 × 8 pixels."""
-    from sklearn.datasets import load_digits
-
-    data = load_digits()
-    card = Card(
+    return _from_scikit_learn(
+        "digits",
         "Optical recognition of handwritten digits, the test part",
-        source=f"scikit-learn; {UCI}/dataset/80",
-        licence=CC_BY,
-        preparation="pixels divided by 16, to [0, 1]",
+        uci_number=80,
+        class_names=[str(digit) for digit in range(10)],
         defects=(
             "Three pixels (0, 32 and 39) are 0 in every image.",
-            "A writer's digits may be on both sides of a split: the writers are not recorded.",
+            "Digits of one writer may be on both sides of a split: the writers are not recorded.",
         ),
     )
-    return _bundled("digits", data, data.data / 16.0, [str(n) for n in range(10)], card)
 
 
 def wine() -> Table:
     """Three cultivars of wine by 13 chemical measurements."""
-    from sklearn.datasets import load_wine
-
-    data = load_wine()
-    card = Card(
-        "Wine recognition",
-        source=f"scikit-learn; {UCI}/dataset/109",
-        licence=CC_BY,
-        preparation=STANDARDISED,
-        defects=("178 rows in all: a test split has about 45, so that one row counts 0.02.",),
-    )
-    return _bundled("wine", data, data.data, [f"cultivar {c}" for c in range(3)], card)
+    few_rows = "178 rows in all: a test split has about 45, so that one row counts 0.02."
+    cultivars = [f"cultivar {c}" for c in range(3)]
+    return _from_scikit_learn("wine", "Wine recognition", 109, cultivars, (few_rows,))
 
 
 def iris() -> Table:
     """Three species of iris by the lengths and widths of sepals and petals."""
-    from sklearn.datasets import load_iris
-
-    data = load_iris()
-    card = Card(
-        "Iris",
-        source=f"scikit-learn; {UCI}/dataset/53",
-        licence=CC_BY,
-        preparation=STANDARDISED,
-        defects=(
-            "One row occurs twice.",
-            "150 rows in all: a test split has about 38, so that one row counts 0.03.",
-        ),
-    )
-    return _bundled("iris", data, data.data, data.target_names, card)
+    few_rows = "150 rows in all: a test split has about 38, so that one row counts 0.03."
+    species = ["setosa", "versicolor", "virginica"]
+    return _from_scikit_learn("iris", "Iris", 53, species, ("One row occurs twice.", few_rows))
 
 
-def _bundled(name: str, data: Any, X: np.ndarray, class_names: Any, card: Card) -> Table:
-    """A data set that comes with scikit-learn; one with images is not standardised."""
+def _from_scikit_learn(
+    name: str, title: str, uci_number: int, class_names: list[str], defects: tuple[str, ...]
+) -> Table:
+    """A data set that comes with scikit-learn; images are not standardised."""
+    import sklearn.datasets  # slow to import
+
+    data = getattr(sklearn.datasets, f"load_{name}")()
     is_image = hasattr(data, "images")
     return Table(
         name=name,
-        X=X,
+        X=data.data / 16.0 if is_image else data.data,
         labels=data.target,
         class_names=class_names,
         feature_names=data.feature_names,
-        numeric=np.full(X.shape[1], not is_image),
-        card=card,
+        numeric=np.full(data.data.shape[1], not is_image),
+        card=Card(
+            title,
+            source=f"scikit-learn; {UCI}/dataset/{uci_number}",
+            licence=CC_BY,
+            preparation="pixels divided by 16, to [0, 1]" if is_image else STANDARDISED,
+            defects=defects,
+        ),
         image_shape=data.images.shape[1:] if is_image else None,
     )
 
 
 def _read(source: Source, **options: Any) -> Any:
-    """A table with whichever separator its copy has."""
+    """A pandas frame of a table, with whichever separator this copy of it has."""
     import pandas as pd
 
     path = find(source)

@@ -1,41 +1,42 @@
-"""The paper's comparison as a grid of runs: on a laptop, or on a Dask cluster without a change.
+"""The paper's comparison as a grid of runs: on a laptop, or unchanged on a Dask cluster.
 
-runs = experiments.grid("quick", datasets=["vowel"])
-table = experiments.carry_out(runs, "results.csv")
-print(experiments.summarise(experiments.select(table)))
+    runs = experiments.grid("quick", datasets=["vowel"])
+    table = experiments.carry_out(runs, "results.csv")
+    print(experiments.summarise(experiments.select(table)))
+
+Nothing here imports TensorFlow before a run starts.
 """
 
-from etgp_viz.experiments.collection import Collection
-from etgp_viz.experiments.columns import Outcome
-from etgp_viz.experiments.evidence import duels
-from etgp_viz.experiments.execution import carry_out
-from etgp_viz.experiments.presets import PRESETS, grid
-from etgp_viz.experiments.results import load, load_detail, made_by
-from etgp_viz.experiments.selection import select
-from etgp_viz.experiments.settings import MODELS, Run
-from etgp_viz.experiments.shipped import closest_look, reference, reference_detail
-from etgp_viz.experiments.summary import speed_ups, summarise
-from etgp_viz.records.results import Panel, panel, text_table
+from etgp_viz.moved import lazy_names
 
-__all__ = [
-    "MODELS",
-    "PRESETS",
-    "Collection",
-    "Outcome",
-    "Panel",
-    "Run",
-    "carry_out",
-    "closest_look",
-    "duels",
-    "grid",
-    "load",
-    "load_detail",
-    "made_by",
-    "panel",
-    "reference",
-    "reference_detail",
-    "select",
-    "speed_ups",
-    "summarise",
-    "text_table",
-]
+# Public name → its home, which is imported when the name is first used.
+_HOMES = {
+    "MODELS": "experiments.settings:MODELS",
+    "PRESETS": "experiments.presets:PRESETS",
+    "Collection": "records.results:Collection",
+    "Outcome": "experiments.settings:Outcome",
+    "Panel": "records.results:Panel",
+    "Run": "experiments.settings:Run",
+    "carry_out": "experiments.execution:carry_out",
+    "closest_look": "experiments.summary:closest_look",
+    "duels": "experiments.comparisons:duels",
+    "grid": "experiments.presets:grid",
+    "load": "experiments.results:load",
+    "load_detail": "experiments.results:load_detail",
+    "made_by": "experiments.results:made_by",
+    "panel": "records.results:panel",
+    "reference": "experiments.results:reference",
+    "reference_detail": "experiments.results:reference_detail",
+    "select": "experiments.summary:select",
+    "speed_ups": "experiments.summary:speed_ups",
+    "summarise": "experiments.summary:summarise",
+    "text_table": "records.results:text_table",
+}
+
+__all__ = list(_HOMES)
+
+__getattr__ = lazy_names(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,19 +1,20 @@
-"""What the paper claims, held against a table: holds here, does not, or was not tested here.
+"""The claims of the paper, checked against a table of results.
 
-Nothing below knows a result. A claim is a function of the table that returns comparisons; each says
-in figures what was compared, and whether it came out as the paper says.
+Each verdict is *holds here*, *does not hold here* or *not tested here*. No verdict is written down
+here: a claim is a function of the table that returns comparisons, with their figures and whether
+they came out as the paper says.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from etgp_viz.experiments import comparisons
-from etgp_viz.experiments.comparisons import CLOSE, COMPETITIVE, ORDER, Comparison
-from etgp_viz.experiments.evidence import Evidence
+from etgp_viz.experiments.comparisons import CLOSE, COMPETITIVE, ORDER, Comparison, Evidence
 from etgp_viz.experiments.results import made_by
 
 __all__ = ["CLAIMS", "Claim", "Comparison", "Finding", "examine", "page"]
@@ -27,12 +28,12 @@ class Claim:
 
     Attributes
     ----------
-    name : short
-    where : the paper's section
-    words : the claim, in our words
-    rule : what is compared, and when it counts as true
+    name : a short name
+    where : the section of the paper
+    words : the claim in a sentence
+    rule : what is compared, and when the claim counts as true
     compare : evidence → comparisons; none if the table has nothing to compare
-    share : of the comparisons that must come out as claimed; 1 for all
+    share : the share of comparisons that must come out as claimed; 1 for all
     """
 
     name: str
@@ -43,32 +44,44 @@ class Claim:
     share: float = 1.0
 
     def examine(self, evidence: Evidence) -> Finding:
-        """Hold the claim against the evidence."""
-        found = tuple(self.compare(evidence))
-        if not found:
+        """Check the claim against the evidence."""
+        comparisons = tuple(self.compare(evidence))
+        if not comparisons:
             return Finding(self, UNTESTED, ())
-        right = sum(each.as_claimed for each in found)
-        return Finding(self, HOLDS if right >= self.share * len(found) else FAILS, found)
+        finding = Finding(self, HOLDS, comparisons)
+        holds = finding.num_as_claimed >= self.share * len(comparisons)
+        return finding if holds else replace(finding, verdict=FAILS)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim with its verdict and the comparisons behind it."""
+    """A claim with its verdict and the comparisons behind it.
+
+    Attributes
+    ----------
+    claim : the claim
+    verdict : `HOLDS`, `FAILS` or `UNTESTED`
+    comparisons : the evidence; empty if the claim was not tested
+    """
 
     claim: Claim
     verdict: str
     comparisons: tuple[Comparison, ...]
 
+    @property
+    def num_as_claimed(self) -> int:
+        """The number of comparisons that came out as claimed."""
+        return sum(comparison.as_claimed for comparison in self.comparisons)
+
     def __str__(self) -> str:
-        told = [
+        lines = [
             f"{self.verdict.upper()}: {self.claim.words} ({self.claim.where})",
             f"    Rule: {self.claim.rule}",
         ]
-        if self.comparisons:
-            right = sum(each.as_claimed for each in self.comparisons)
-            told.append(f"    As claimed in {right} of {len(self.comparisons)} comparisons:")
-        told += [f"    {'✓' if each.as_claimed else '✗'} {each.words}" for each in self.comparisons]
-        return "\n".join(told)
+        if total := len(self.comparisons):
+            lines.append(f"    As claimed in {self.num_as_claimed} of {total} comparisons:")
+        lines += [f"    {'✓' if one.as_claimed else '✗'} {one.words}" for one in self.comparisons]
+        return "\n".join(lines)
 
 
 def examine(table: pd.DataFrame, *, paper: bool = False) -> tuple[Finding, ...]:
@@ -76,65 +89,86 @@ def examine(table: pd.DataFrame, *, paper: bool = False) -> tuple[Finding, ...]:
 
     Parameters
     ----------
-    table : what `etgp_viz.experiments.load` or `etgp_viz.experiments.reference` give
+    table : of `etgp_viz.experiments.load` or `etgp_viz.experiments.reference`
     paper : pick the SVGPs on test rows, as the paper did
+
+    Returns
+    -------
+    tuple of `Finding`, one for each claim in `CLAIMS`
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> from etgp_viz.experiments import claims
+    >>> table = experiments.reference()
+    >>> findings = claims.examine(table[table["dataset"] == "vowel"])
+    >>> [one.claim.name for one in findings if one.verdict == claims.UNTESTED][0]
+    'avila: better than SVGP'
     """
-    evidence = Evidence(table, paper)
+    return _examine(Evidence(table, paper))
+
+
+def _examine(evidence: Evidence) -> tuple[Finding, ...]:
     return tuple(claim.examine(evidence) for claim in CLAIMS)
 
 
 def page(table: pd.DataFrame, *, paper: bool = False) -> str:
-    """All claims as text, after what one must know to read them."""
-    found = examine(table, paper=paper)
-    counted = dict.fromkeys((HOLDS, FAILS, UNTESTED), 0)
-    for finding in found:
-        counted[finding.verdict] += 1
-    summary = Evidence(table, paper).summary
-    seeds = sorted(set(summary["seeds"])) or [0]
-    told = f"{seeds[0]}" + (f" to {seeds[-1]}" if seeds[-1] > seeds[0] else "")
-    told += " seed" + "s" * (seeds[-1] != 1)
-    picked = "on TEST rows, as in the paper" if paper else "on validation rows"
+    """All claims as text, below what a reader must know about the table.
+
+    Parameters
+    ----------
+    table : of `etgp_viz.experiments.load` or `etgp_viz.experiments.reference`
+    paper : pick the SVGPs on test rows, as the paper did
+    """
+    evidence = Evidence(table, paper)
+    findings = _examine(evidence)
+    counts = Counter(finding.verdict for finding in findings)
+    seeds = sorted(set(evidence.summary["seeds"])) or [0]
+    over = f"{seeds[0]}" + (f" to {seeds[-1]}" if seeds[-1] > seeds[0] else "")
+    over += " seed" + "s" * (seeds[-1] != 1)
+    rows = "on TEST rows, as in the paper" if paper else "on validation rows"
     head = [
-        f"Data sets: {', '.join(dict.fromkeys(summary['dataset'])) or 'none'}.",
-        "Configurations of ETGPs were picked on validation rows; those of SVGPs " + picked + ".",
-        "The best of several models is the best of them on validation rows, by the same score.",
-        f"Means over {told}, ± standard error; with so few seeds a small lead means little. Models "
-        "are compared seed by seed, since a seed draws the splits too.",
-        ", ".join(f"{count} {verdict}" for verdict, count in counted.items()) + ".",
+        f"Data sets: {', '.join(evidence.datasets) or 'none'}.",
+        f"Configurations of ETGPs were picked on validation rows; those of SVGPs {rows}.",
+        "The best of several models is the one with the best score of the same kind on validation "
+        "rows.",
+        f"Means over {over}, ± standard error; with so few seeds a small lead means little. Models "
+        "are compared seed by seed, because a seed also draws the splits.",
+        ", ".join(f"{counts[verdict]} {verdict}" for verdict in (HOLDS, FAILS, UNTESTED)) + ".",
         made_by(table),
     ]
-    return "\n".join(head) + "\n\n" + "\n\n".join(map(str, found))
+    return "\n".join(head) + "\n\n" + "\n\n".join(map(str, findings))
 
 
 _ABOVE = "the first is above the second, on average over the seeds that both have"
-_NEAR = f"the first lies at most {CLOSE} or two standard errors of the difference below the second"
+_NEAR = f"the first is at most {CLOSE} or two standard errors of the difference below the second"
 
 CLAIMS = (
     Claim(
         "competitive",
         "section 6, conclusions",
-        "ETGP is as good as the sparse GPs that it is compared with, or better.",
+        "ETGP is as good as the sparse GPs it is compared with, or better.",
         f"accuracy of the best ETGP and of the best SVGP, on every data set: {_NEAR}",
         comparisons.competitive,
     ),
     Claim(
         "avila: better than SVGP",
         "section 5.1",
-        "On avila LINEAR and TANH are more accurate than SVGP with separate kernels.",
+        "On avila, LINEAR and TANH are more accurate than SVGP with separate kernels.",
         f"accuracy: {_ABOVE}",
         comparisons.avila_beats_svgp,
     ),
     Claim(
         "avila: near RBFCORR",
         "section 5.1",
-        "On avila TANH is comparable with SVGPs whose processes are mixed.",
+        "On avila, TANH is comparable with SVGPs whose processes are mixed.",
         f"accuracy of TANH and of the best RBFCORR: {_NEAR}",
         comparisons.avila_near_rbfcorr,
     ),
     Claim(
         "large data sets",
         "section 5.1",
-        "With many rows and classes ETGP is clearly more accurate than stationary SVGPs.",
+        "With many rows and classes, ETGP is clearly more accurate than stationary SVGPs.",
         f"accuracy on devangari and characterfont: {_ABOVE}",
         comparisons.large_sets,
     ),
@@ -155,21 +189,21 @@ CLAIMS = (
     Claim(
         "absenteeism: similar",
         "section 5.1",
-        "On absenteeism ETGP is about as accurate as stationary SVGPs.",
+        "On absenteeism, ETGP is about as accurate as stationary SVGPs.",
         f"accuracy of LINEAR and TANH against the best stationary SVGP: {_NEAR}",
         comparisons.absenteeism_similar,
     ),
     Claim(
         "SAL is the worst flow",
         "section 5.1 and appendix",
-        "Of the three flows SAL gives the lowest accuracy on every data set.",
+        "Of the three flows, SAL gives the lowest accuracy on every data set.",
         f"accuracy of LINEAR, and of TANH, against SAL: {_ABOVE}",
         comparisons.sal_is_worst,
     ),
     Claim(
         "sharing costs accuracy",
         "section 5.1",
-        "Sharing kernel and inducing points makes stationary SVGPs less accurate, vowel excepted.",
+        "Sharing kernel and inducing points makes stationary SVGPs less accurate, except on vowel.",
         f"accuracy of separate against shared: {_ABOVE}",
         comparisons.sharing_costs,
     ),
@@ -184,7 +218,7 @@ CLAIMS = (
     Claim(
         "BA on small data",
         "section 5.1",
-        "On small data sets the Bayesian average has a much better log-likelihood than the point "
+        "On small data sets, the Bayesian average has a much better log-likelihood than the point "
         "estimate.",
         f"log-likelihood of BA against PE on vowel and absenteeism, flow by flow: {_ABOVE}",
         comparisons.bayesian_helps_small,
@@ -192,7 +226,7 @@ CLAIMS = (
     Claim(
         "BA on larger data",
         "section 5.1",
-        "On medium and large data sets the Bayesian average gains nothing.",
+        "On medium and large data sets, the Bayesian average gains nothing.",
         f"log-likelihood of PE against BA on avila, devangari, characterfont: {_NEAR}",
         comparisons.bayesian_no_gain_large,
     ),
@@ -214,7 +248,7 @@ CLAIMS = (
     Claim(
         "training: an order of magnitude",
         "section 5.3",
-        "An epoch of ETGP is over about ten times sooner than one of SVGP with separate kernels.",
+        "An epoch of ETGP is about ten times faster than one of SVGP with separate kernels.",
         f"medians over turns of a few steps, on equal batches: at least {ORDER:.0f} times, against "
         "GPflow's own SVGP and against batched operations (in brackets: with quartiles)",
         comparisons.order_of_magnitude,
@@ -239,7 +273,7 @@ CLAIMS = (
     Claim(
         "fewer inducing points regularise",
         "section 5.4",
-        "On vowel ETGP gets more accurate with fewer inducing points.",
+        "On vowel, ETGP becomes more accurate with fewer inducing points.",
         f"accuracy with fewer M against the largest M, in more than half of the cases: {_ABOVE}",
         comparisons.fewer_regularise,
         share=0.51,
@@ -247,14 +281,14 @@ CLAIMS = (
     Claim(
         "fewer inducing points are enough",
         "section 5.4",
-        "On avila and absenteeism ETGP with fewer inducing points matches SVGP with all of them.",
+        "On avila and absenteeism, ETGP with fewer inducing points matches SVGP with all of them.",
         f"accuracy: {_NEAR}",
         comparisons.fewer_match,
     ),
     Claim(
         "fewer inducing points, BA",
         "appendix, using less inducing points",
-        "With fewer inducing points the Bayesian average has the better log-likelihood.",
+        "With fewer inducing points, the Bayesian average has the better log-likelihood.",
         f"log-likelihood of BA against PE at every smaller M: {_ABOVE}",
         comparisons.fewer_bayesian,
     ),

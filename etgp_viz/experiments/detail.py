@@ -1,4 +1,4 @@
-"""`detail`: what a closer look at one run needs, as plain numbers of a few ten kilobytes.
+"""`detail`: what a close-up of one run needs, as plain numbers of a few tens of kilobytes.
 
 Inputs have many dimensions and a page has two. Everything is therefore shown along the first
 principal directions v₁, v₂ of the training rows: f₀ and the flows on the line x̄ + t v₁, the
@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from etgp_viz.experiments.scoring import reliability
-from etgp_viz.experiments.trained import Prediction, Trained
+
+if TYPE_CHECKING:
+    from etgp_viz.experiments.run import Prediction, Trained
 
 __all__ = ["confusion", "detail", "principal_directions"]
 
@@ -27,24 +29,26 @@ DIGITS = 4
 
 
 def detail(trained: Trained, tested: Mapping[str, Prediction]) -> dict[str, Any]:
-    """A run's details, ready for JSON.
+    """The details of a run, ready for JSON.
 
     Parameters
     ----------
     trained : the model of the run
     tested : its predictions of the test rows, for each way of predicting
 
-    Keys
-    ----
-    run : its settings
-    class_names : C names
-    elbo : ``epoch`` and ``value``, at most 100 of them
-    confusion : ``[true class, predicted class, count]`` of the test rows, zeros left out
-    reliability : for each way of predicting the bins of `etgp_viz.experiments.scoring`
-    hardest : the test rows whose labels were least expected: ``row`` (of the data set), ``label``,
-        ``probabilities [C]``
-    line : along the first principal direction, see `_along_line`
-    projection : data and inducing points in two dimensions, see `_projection`
+    Returns
+    -------
+    dictionary with the keys
+
+    - ``run``: its settings
+    - ``class_names``: C names
+    - ``elbo``: ``epoch`` and ``value``, at most 100 of them
+    - ``confusion``: ``[true class, predicted class, count]`` of the test rows, without zeros
+    - ``reliability``: way of predicting → bins of `etgp_viz.experiments.scoring.reliability`
+    - ``hardest``: the test rows whose labels were least expected: ``row`` (of the data set),
+      ``label``, ``probabilities [C]``
+    - ``line``: along the first principal direction, see `_along_line`
+    - ``projection``: data and inducing points in two dimensions, see `_projection`
     """
     point = tested["pe"]
     center, directions = principal_directions(trained.data.train[0])
@@ -52,14 +56,14 @@ def detail(trained: Trained, tested: Mapping[str, Prediction]) -> dict[str, Any]
         -np.bincount(point.labels, minlength=trained.data.num_classes), kind="stable"
     )
     shown = np.sort(classes[:CLASSES])
-    return _plain(
+    return _rounded(
         {
             "run": trained.run.settings() | {"id": trained.run.id},
             "class_names": list(trained.data.class_names),
             "elbo": _elbo(trained.history.elbo),
             "confusion": confusion(point.p, point.labels),
             "reliability": {
-                way: asdict(reliability(found.p, found.labels)) for way, found in tested.items()
+                way: asdict(reliability(test.p, test.labels)) for way, test in tested.items()
             },
             "hardest": _hardest(point, trained.data.rows["test"]),
             "line": _along_line(trained, center, directions[0], shown),
@@ -71,8 +75,8 @@ def detail(trained: Trained, tested: Mapping[str, Prediction]) -> dict[str, Any]
 def confusion(p: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Triplets (true class, predicted class, count) ``[K, 3]`` of all pairs that occur."""
     pairs = np.stack([labels, p.argmax(axis=1)], axis=1)
-    found, counts = np.unique(pairs, axis=0, return_counts=True)
-    return np.column_stack([found, counts])
+    distinct, counts = np.unique(pairs, axis=0, return_counts=True)
+    return np.column_stack([distinct, counts])
 
 
 def principal_directions(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -104,14 +108,14 @@ def _hardest(point: Prediction, rows: np.ndarray) -> list[dict[str, Any]]:
 def _along_line(
     trained: Trained, center: np.ndarray, direction: np.ndarray, classes: np.ndarray
 ) -> dict[str, Any]:
-    """What the model learned on the line x̄ + t v₁, for a few classes.
+    """What the model has learnt on the line x̄ + t v₁, for a few classes.
 
-    ``t [T]``, ``classes``, and of an SVGP ``mean`` and ``deviation`` of their processes, of an ETGP
+    The keys are ``t [T]``, ``classes``, and, ``[classes, T]`` each, for an SVGP ``mean`` and
+    ``deviation`` of the processes, for an ETGP
 
         b = G(0),    a = (G(1) − G(−1)) / 2
 
-    of their flows G(·; θᶜ(x)), which for LINEAR are its bᶜ(x) and aᶜ(x) themselves, and else its
-    offset and mean slope; all ``[classes, T]``.
+    of the flows G(·; θᶜ(x)): for LINEAR its bᶜ(x) and aᶜ(x), for others the offset and mean slope.
     """
     scores = (trained.data.train[0] - center) @ direction
     t = np.linspace(scores.min(), scores.max(), LINE_POINTS)
@@ -135,7 +139,7 @@ def _projection(
 ) -> dict[str, Any]:
     """``data`` and ``inducing`` points ``[·, 2]``, at most 300 of each, with the data's labels.
 
-    Of an SVGP with separate inducing points those of a few classes, named by ``inducing_labels``.
+    If an SVGP has separate inducing points, those of a few classes, named by ``inducing_labels``.
     """
     X, Y = trained.data.train
     few = np.random.default_rng(0).permutation(len(X))[:PROJECTED]
@@ -157,12 +161,12 @@ def _inducing_points(model: Any) -> np.ndarray:
     return Z if Z.ndim == 3 else Z[None]
 
 
-def _plain(value: Any) -> Any:
-    """Lists and rounded numbers in place of arrays."""
+def _rounded(value: Any) -> Any:
+    """The same with lists of rounded numbers in place of arrays."""
     if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
+        return {name: _rounded(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [_rounded(part) for part in value]
     if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
+        return _rounded(value.tolist())
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value

@@ -1,4 +1,4 @@
-"""The grids that have a name, and what each of them spends on whom.
+"""The named grids: which runs each consists of, and how long they take.
 
 =======  ==============================================  =================================
 quick    digits, vowel; M = 20, one seed                 minutes
@@ -7,28 +7,29 @@ paper    the paper's data sets and the paper's settings  tens of thousands of ho
                                                          core: for a cluster, or in parts
 =======  ==============================================  =================================
 
-Networks, rates and steps of the laptop's were found in short trials. Networks on avila, leaves100
-and vowel were judged by validation rows: on vowel those of six draws of a speaker, the preset's
-three among them, on the others those of other draws than the preset's. Before that, first runs of
-the grid had shown test scores too. On avila an SVGP with separate kernels gets about the time that
-ETGP LINEAR gets, and one seed. There is one configuration of each model there, with nothing to
-choose between, so that few rows are set aside.
+The networks, learning rates and steps of the laptop preset were found in short trials. The networks
+on avila, leaves100 and vowel were judged on validation rows: on vowel on those of six draws of a
+speaker, three of which are the preset's, on the other two on other draws than the preset's. Test
+scores of earlier runs of the grid had been seen before that. On avila an SVGP with separate kernels
+gets about as much time as ETGP LINEAR, and one seed. Each model has a single configuration there,
+so there is nothing to choose, and few rows are set aside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
 from etgp_viz.checks import check_choice, fail
 from etgp_viz.experiments.settings import MODELS, SPEED, Run
+from etgp_viz.rivals import names
 
-__all__ = ["PRESETS", "grid"]
+__all__ = ["PRESETS", "expected_seconds", "grid"]
 
-#: those that are also trained with fewer inducing points
+#: models that are also trained with fewer inducing points
 FEWER = ("etgp-linear", "etgp-tanh", "svgp-rbf-separate", "svgp-rbf-shared")
 
 
@@ -43,7 +44,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Budget:
-    """Steps, rows of a step, and the learning rates to choose between on validation rows."""
+    """Number of steps, rows of a step, and learning rates to choose between on validation rows."""
 
     steps: int
     batch_size: int
@@ -52,20 +53,20 @@ class Budget:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is spent on one data set.
+    """The runs on one data set.
 
     Attributes
     ----------
     networks : to choose between on validation rows (ETGP)
-    etgp, svgp : what a training takes
-    sal : SAL's, where it needs smaller steps than the other flows; None for the same
+    etgp, svgp : how long each is trained
+    sal : the same for SAL where it needs smaller steps than the other flows, otherwise None
     fewer : numbers of inducing points, besides the preset's, for the models in `FEWER`
-    one_seed : whether the SVGPs are trained with the first seed alone, to keep within the time
+    one_seed : whether the SVGPs are trained with the first seed alone, to save time
     num_monte_carlo : draws per row in an SVGP's ELBO
     validation : share of the training rows that is set aside
     final_rate : share of the learning rate that is left at the end
-    speed : rounds of the race of steps, with the first network and with none at all (flows that
-        are linear in x), to see what the network costs; 0 for no race
+    speed : rounds of the race of steps, with the first network and with no hidden layer (flows that
+        are linear in x), which shows the cost of the network; 0 for no race
     """
 
     networks: tuple[Network, ...]
@@ -80,7 +81,7 @@ class Recipe:
     speed: int = 0
 
     def budget(self, run: Run) -> Budget:
-        """What the training of a run takes."""
+        """How long the model of a run is trained."""
         if run.sharing:
             return self.svgp
         return self.sal if self.sal and run.model == "etgp-sal" else self.etgp
@@ -96,7 +97,7 @@ class Preset:
     seeds: tuple[int, ...]
 
     def recipe(self, dataset: str) -> Recipe:
-        """What is spent on a data set."""
+        """The recipe for a data set."""
         return self.recipes.get(dataset, self.other)
 
 
@@ -212,26 +213,37 @@ def grid(
     seeds: Sequence[int] | None = None,
     steps: int | None = None,
 ) -> tuple[Run, ...]:
-    """The runs of a preset, all of the first seed first: a grid that is stopped is one of less.
+    """The runs of a preset, sorted by seed: an interrupted grid still covers every model once.
 
     Parameters
     ----------
     preset : ``"quick"``, ``"laptop"`` or ``"paper"``
     datasets : these instead of the preset's: names of published data sets, or ``FILE.csv:COLUMN``
-        for a file of yours and its column of labels. One that the preset has no recipe for is
-        trained by its recipe for others.
-    models, num_inducing, seeds : only these; models are those of
-        `etgp_viz.experiments.settings.MODELS`
+        for a file of yours and its column of labels. A data set without a recipe of its own is
+        trained by the preset's general recipe.
+    models : only these, keys of `etgp_viz.experiments.MODELS`
+    num_inducing, seeds : only these, instead of the preset's
     steps : of every training, instead of the preset's
+
+    Returns
+    -------
+    tuple of `Run`
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> runs = experiments.grid("quick", datasets=["vowel"], models=["etgp-tanh"])
+    >>> [(run.dataset, run.model, run.num_inducing, run.seed) for run in runs]
+    [('vowel', 'etgp-tanh', 20, 0)]
     """
     chosen = PRESETS[check_choice(preset, "preset", tuple(PRESETS))]
-    names = [_checked(chosen, name, num_inducing) for name in datasets or chosen.recipes]
+    selected = [_checked(chosen, name, num_inducing) for name in datasets or chosen.recipes]
     for name in models or ():
         check_choice(name, "models", tuple(MODELS))
     runs = [
         run
         for seed, name, model in product(
-            chosen.seeds if seeds is None else seeds, names, models or MODELS
+            chosen.seeds if seeds is None else seeds, selected, models or MODELS
         )
         for M in num_inducing or _counts(chosen, name, model)
         for run in _runs(chosen.recipe(name), Run(name, *MODELS[model], M, seed))
@@ -243,23 +255,22 @@ def grid(
 
 
 def _checked(preset: Preset, name: str, num_inducing: Sequence[int] | None) -> str:
-    """A data set as runs name it; what is wrong with it is said before the first run.
+    """The name of a data set in runs; a bad data set is refused before the first run.
 
-    A file of one's own gets its checksum into the name: runs of a file that has changed since are
-    other runs.
+    The name of a file of one's own includes its checksum: if the file changes, its runs are new.
     """
     if name in preset.recipes:
         return name
-    from etgp_viz import datasets as known  # loads TensorFlow
+    from etgp_viz import datasets
 
-    own = known.OwnFile.read(name)
+    own = datasets.OwnFile.parse(name)
     if own is None:
-        return check_choice(name, "datasets", (*known.published(), "FILE.csv:COLUMN"))
-    rows = known.load(name, validation=preset.other.validation).train[0]
+        return check_choice(name, "datasets", (*datasets.published(), "FILE.csv:COLUMN"))
+    rows = datasets.load(name, validation=preset.other.validation).train[0]
     distinct, M = len(np.unique(rows, axis=0)), max(num_inducing or preset.num_inducing)
     if distinct < M:
         fail("num_inducing", f"at most {distinct}, the distinct training rows of {name}", str(M))
-    return own.stamped()
+    return own.name_with_checksum()
 
 
 def _counts(preset: Preset, dataset: str, model: str) -> tuple[int, ...]:
@@ -268,7 +279,7 @@ def _counts(preset: Preset, dataset: str, model: str) -> tuple[int, ...]:
 
 
 def _has_seed(preset: Preset, run: Run) -> bool:
-    """Whether a run is for one of the seeds that its model has; the race is run once."""
+    """Whether the model of a run is trained with its seed; the race is run once."""
     if run.model == SPEED:
         return run.seed == preset.seeds[0]
     one = run.sharing and preset.recipe(run.dataset).one_seed
@@ -292,3 +303,54 @@ def _runs(recipe: Recipe, run: Run) -> Iterator[Run]:
             yield replace(run, num_monte_carlo=recipe.num_monte_carlo)
         else:
             yield from (replace(run, **asdict(network)) for network in recipe.networks)
+
+
+# --- how long a grid takes, from the operations of a step and the speed of one ordinary core -----
+
+#: classes C, inputs D, training rows N (without validation rows), rows to predict
+SIZES = {
+    "vowel": (11, 10, 462, 528),
+    "absenteeism": (19, 68, 500, 240),
+    "avila": (12, 10, 9907, 10_958),
+    "devangari": (46, 1024, 70_380, 21_620),
+    "characterfont": (153, 400, 500_000, 300_000),
+    "leaves100": (100, 64, 1080, 520),
+    "digits": (10, 64, 1213, 584),
+}
+OTHER_SIZE = (20, 50, 5000, 2000)
+
+# Seconds on one thread of an ordinary core, gradients included.
+START = {True: 12.0, False: 5.0}  # ETGP or SVGP: data, k-means, tracing, compiling
+RACE, RACE_CLASS = 30.0, 1.4  # tracing of seven models and their rounds; for each class
+STEP = 2.5e-3  # what a step takes however small it is
+PRODUCT = 0.15e-9  # a multiply–add in the large products of a network, in float32
+FACTOR = 0.55e-9  # one in the Cholesky factors and products of a process
+SOFTMAX = 3e-9  # a class of a row at one node or draw, and as much for each parameter of its flow
+NODES = 20
+PREDICTIONS = 3  # probabilities, log densities, and those of the details
+
+
+def expected_seconds(runs: Iterable[Run], workers: int = 1) -> float:
+    """Expected duration of runs on a number of cores, in seconds."""
+    return sum(map(_seconds, runs)) / max(workers, 1)
+
+
+def _seconds(run: Run) -> float:
+    """Expected seconds of a run on one core.
+
+    A step has C processes (ETGP: one) of M²(M + B) multiply–adds, their kernels of M² + B(D + M)
+    for each inducing point (one kernel if it is shared), B passes through a network of W weights,
+    and B·C softmax terms at each node or draw.
+    """
+    C, D, N, predicted = SIZES.get(run.dataset, OTHER_SIZE)
+    if run.model == SPEED:
+        return RACE + RACE_CLASS * C
+    B, M, P = min(run.batch_size, N), run.num_inducing, names.MODELS[run.model].num_params
+    processes, draws = (1, NODES) if run.is_etgp else (C, run.num_monte_carlo)
+    kernels = 1 if run.sharing == "shared" else processes
+    gp = processes * M * M * (M + B) + kernels * M * (M * M + B * (D + M))
+    W = sum(a * b for a, b in pairwise((D, *run.hidden, P * C))) if P else 0
+    term = SOFTMAX * C * (1 + P)
+    step = STEP + FACTOR * gp + PRODUCT * B * W + term * B * draws
+    row = run.samples * (PRODUCT * W + term * NODES) / 3.0 if P else 1000.0 * term
+    return START[run.is_etgp] + step * run.steps + PREDICTIONS * row * predicted

@@ -1,130 +1,141 @@
-"""The result file of a grid: a CSV table whose first line says what made it.
+"""Result files: that of a grid, and the one that comes with the package.
+
+A result file is an `etgp_viz.files.GrowingTable` with one row for each run and way of predicting:
 
     # {"command": …, "machine": …}
     id,rows,status,…
     3f0c…,2,ok,…
 
-All rows of a run are added in one write, which reaches the disk before the next run is asked for.
-What a killed program leaves at the end, half a line or half a run, is recognised and done again.
+All rows of a run are added in one write, and each says in ``rows`` how many they are. What a killed
+program leaves at the end, half a line or half a run, is therefore recognised and done again. Beside
+the file is a folder with the details of each run.
 """
 
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
+import gzip
 import json
-import os
+import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from etgp_viz.checks import fail
-from etgp_viz.experiments.columns import COLUMNS, WORDS
-from etgp_viz.experiments.settings import Run
+from etgp_viz.experiments.presets import grid
+from etgp_viz.experiments.settings import COLUMNS, TEXT_COLUMNS, Outcome, Run
+from etgp_viz.experiments.summary import closest_look
+from etgp_viz.files import GrowingTable, TableContents, write
 from etgp_viz.timing import machine
 
-__all__ = ["Log", "details_folder", "failure", "load", "load_detail", "made_by", "whole_runs"]
+__all__ = [
+    "COMMAND",
+    "ResultFile",
+    "details_folder",
+    "load",
+    "load_detail",
+    "made_by",
+    "reference",
+    "reference_detail",
+    "ship",
+]
+
+#: what comes with the package: where it is, and the command that made it
+FOLDER = Path(__file__).parents[1] / "reference"
+TABLE, DETAILS = "experiments.csv", "experiment_details.json.gz"
+COMMAND = "etgp-viz experiment --preset laptop"
 
 
-BEGINNING = b'# {"command"'
-
-
-class Log:
-    """The result file of a grid in the making.
+class ResultFile:
+    """The result file of a grid, to add to.
 
     Parameters
     ----------
-    path : the file; one that is there is gone on with
-    command : what was typed, for the first line of a new file
+    path : the file; an existing file is resumed
+    command : what was typed, for the header of a new file
     """
 
     def __init__(self, path: str | Path, command: str = "") -> None:
         self.path = Path(path)
-        if not _is_begun(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            header = {"command": command, "machine": machine.describe()}
-            self.path.write_bytes(b"")
-            _append(self.path, f"# {json.dumps(header)}\n{_line(COLUMNS)}")
+        self._file = _file(path)
+        if not self._file.has_begun:
+            self._file.begin({"command": command, "machine": machine.describe()})
         self._read()
 
     def _read(self) -> int:
-        """Note which runs are finished, and return the length of what is whole."""
-        _, rows, complete = _parse(self.path)
+        """Note which runs are finished; return the number of bytes that hold whole runs."""
+        _, rows, end = _whole_runs(self._file)
         self.finished = {row["id"] for row in rows if row["status"] == "ok"}
-        return complete
+        return end
 
     def open_runs(self, runs: Iterable[Run]) -> list[Run]:
-        """Those that have not been finished; a run that failed is tried again."""
+        """The runs that have not been finished; a failed run is tried again."""
         return [run for run in runs if run.id not in self.finished]
 
-    def add(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Add all rows of one run in one write."""
-        rows = list(rows)
-        _append(self.path, "".join(_line(row[name] for name in COLUMNS) for row in rows))
-        self.finished |= {row["id"] for row in rows if row["status"] == "ok"}
-
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """Take the file for oneself, and take away what a killed program left at its end.
-
-        A second grid that would write to the same file is refused, where the system has locks.
-        """
-        with open(self.path, "r+b") as file:
-            with contextlib.suppress(ImportError):  # Windows has no fcntl
-                import fcntl
-
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError:
-                    fail("output", "a file that no other grid is writing to", self.path.name)
-            file.truncate(self._read())
+    def locked(self) -> Iterator[None]:
+        """Keep other grids away from the file, and remove what a killed program left at its end."""
+        with self._file.locked():
+            self._file.truncate(self._read())
             yield
+
+    def add(self, run: Run, outcome: Outcome | BaseException) -> None:
+        """Add the result of a run, or the error it ended in."""
+        if isinstance(outcome, BaseException):
+            outcome = Outcome([_failure(run, f"{type(outcome).__name__}: {outcome}")])
+        if outcome.detail is not None:  # before the rows, which say that the run is finished
+            text = json.dumps(outcome.detail, separators=(",", ":"))
+            write(details_folder(self.path) / f"{run.id}.json", text)
+        self._file.add([row[name] for name in COLUMNS] for row in outcome.rows)
+        self.finished |= {row["id"] for row in outcome.rows if row["status"] == "ok"}
+
+
+def _failure(run: Run, reason: str) -> dict[str, Any]:
+    """The row of a run that failed."""
+    status = "failed: " + " ".join(reason.split())[:1000]
+    row = {"id": run.id, "rows": 1, "status": status, "inference": ""}
+    return dict.fromkeys(COLUMNS) | run.settings() | row
 
 
 def load(path: str | Path) -> pd.DataFrame:
     """The table of a grid, also of one that was stopped or is still running.
 
-    One row for each run and way of predicting, with the columns of `etgp_viz.experiments.columns`.
-    If a run failed and was tried again, the last attempt counts. ``frame.attrs`` has the
-    ``command`` and the ``machine`` that made the file.
+    Parameters
+    ----------
+    path : what `carry_out` or ``etgp-viz experiment`` wrote, in this version or in 0.1
+
+    Returns
+    -------
+    data frame : one row for each run and way of predicting, with the columns
+        `etgp_viz.experiments.settings.COLUMNS`. If a run failed and was tried again, the last
+        attempt counts. ``attrs`` has the ``command`` and the ``machine`` that made the file.
     """
-    header, rows, _ = _parse(Path(path))
+    header, rows, _ = _whole_runs(_file(path))
     last = {row["id"]: row["attempt"] for row in rows}
     kept = [row for row in rows if row["attempt"] == last[row["id"]]]
     frame = pd.DataFrame(kept, columns=list(COLUMNS))
     for name in COLUMNS:
-        if name not in WORDS:
+        if name not in TEXT_COLUMNS:
             frame[name] = pd.to_numeric(frame[name].replace("", None))
     frame.attrs = header
     return frame
 
 
-def made_by(table: pd.DataFrame) -> str:
-    """Which command made a table, where, and how much of it: a sentence, empty if not known."""
-    made = table.attrs
-    if "machine" not in made:
-        return ""
-    runs = f": {made['runs']}" if "runs" in made else ""
-    return f"Made by `{made['command']}` on {made['machine']['processor']}{runs}."
-
-
-def whole_runs(path: str | Path) -> str:
-    """The text of a result file up to the end of its last whole run."""
-    _, _, complete = _parse(Path(path))
-    return Path(path).read_bytes()[:complete].decode("utf-8")
-
-
-def details_folder(path: str | Path) -> Path:
-    """Where the details of the runs of a result file are kept, one file each."""
-    path = Path(path)
-    return path.with_name(f"{path.stem}-details")
-
-
 def load_detail(path: str | Path, run_id: str) -> dict[str, Any]:
-    """Details of a run of a result file, as `etgp_viz.experiments.detail` has them."""
+    """The details of one run of a result file.
+
+    Parameters
+    ----------
+    path : the result file
+    run_id : from its column ``id``
+
+    Returns
+    -------
+    dictionary, see `etgp_viz.experiments.detail`
+    """
     file = details_folder(path) / f"{run_id}.json"
     try:
         return json.loads(file.read_text(encoding="utf-8"))
@@ -132,84 +143,135 @@ def load_detail(path: str | Path, run_id: str) -> dict[str, Any]:
         fail("run_id", f"a run with details in {file.parent.name}", repr(run_id))
 
 
-def failure(run: Run, reason: str) -> list[dict[str, Any]]:
-    """The row of a run that failed."""
-    told = " ".join(reason.split())[:1000]
-    row = {"id": run.id, "rows": 1, "status": f"failed: {told}", "inference": ""}
-    return [dict.fromkeys(COLUMNS) | run.settings() | row]
+def details_folder(path: str | Path) -> Path:
+    """The folder with the details of the runs of a result file, one file each."""
+    path = Path(path)
+    return path.with_name(f"{path.stem}-details")
 
 
-def _is_begun(path: Path) -> bool:
-    """Whether there is a file with something in it, other than half of our first lines."""
-    if not path.exists():
-        return False
-    content = path.read_bytes()
-    is_ours = content[: len(BEGINNING)] == BEGINNING[: len(content)]
-    return not is_ours or content.count(b"\n") >= 2
+def made_by(table: pd.DataFrame) -> str:
+    """A sentence on where a table comes from; empty if that is not known.
+
+    Parameters
+    ----------
+    table : of `load` or `reference`
+
+    Returns
+    -------
+    the command, the processor, and how many of the command's runs are there
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> experiments.made_by(experiments.reference()).startswith("Made by `etgp-viz experiment")
+    True
+    """
+    header = table.attrs
+    if "machine" not in header:
+        return ""
+    runs = f": {header['runs']}" if "runs" in header else ""
+    return f"Made by `{header['command']}` on {header['machine']['processor']}{runs}."
 
 
-def _parse(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
-    """Header, rows of whole runs, and the number of bytes up to the end of the last whole run."""
-    content = path.read_bytes()
-    first, _, rest = content.partition(b"\n")
-    names, _, body = rest.partition(b"\n")
-    expected = "a result file of a grid of experiments"
-    try:
-        header = json.loads(first.decode().removeprefix("# "))
-        if not first.startswith(b"# ") or names.decode().rstrip("\r") != _line(COLUMNS).rstrip(
-            "\n"
-        ):
-            fail("output", f"{expected} by this version (or a new file)", path.name)
-    except ValueError as error:
-        if str(error).startswith("output:"):
-            raise
-        fail("output", expected, path.name)
-    complete = len(first) + len(names) + 2
-    rows: list[dict[str, Any]] = []
-    group: list[dict[str, Any]] = []
-    size = 0
-    for attempt, line in enumerate(body.splitlines(keepends=True)):
-        if not line.endswith(b"\n"):  # half a line
-            break
-        row = _row(line)
-        if row is None or (group and row["id"] != group[0]["id"]):
-            fail("output", f"{expected}, whole runs only", f"{path.name} with line {attempt + 3}")
-        group.append(row)
-        size += len(line)
-        if len(group) == int(row["rows"]):
-            rows += [each | {"attempt": attempt} for each in group]
-            complete, size, group = complete + size, 0, []
-    return header, rows, complete
+def _file(path: str | Path) -> GrowingTable:
+    return GrowingTable(path, COLUMNS, "output", "a result file of a grid of experiments")
 
 
-def _row(line: bytes) -> dict[str, Any] | None:
-    """A row from its line, or None if the line is not one of ours."""
-    try:
-        values = next(csv.reader([line.decode()]))
-    except (UnicodeDecodeError, csv.Error, StopIteration):
-        return None
-    ours = len(values) == len(COLUMNS) and values[1].isdigit()
-    return dict(zip(COLUMNS, values, strict=True)) if ours else None
+def _whole_runs(file: GrowingTable) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
+    """Header, rows of whole runs, and the number of bytes up to the end of the last whole run.
+
+    Rows of the same attempt at a run have the same number under the key ``attempt``.
+    """
+    contents: TableContents = file.read()
+    whole: list[dict[str, Any]] = []
+    run: list[dict[str, Any]] = []
+    end = contents.start
+    for number, row in enumerate(contents.rows):
+        if not row["rows"].isdigit() or (run and row["id"] != run[0]["id"]):
+            file.fail_at(number)
+        run.append(row)
+        if len(run) == int(row["rows"]):
+            whole += [one | {"attempt": number} for one in run]
+            end, run = contents.ends[number], []
+    return contents.header, whole, end
 
 
-def _line(values: Iterable[Any]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(
-        f"{value:.6g}" if isinstance(value, float) else value for value in values
-    )
-    return text.getvalue()
+# --- what comes with the package -----------------------------------------------------------------
 
 
-def _append(path: Path, text: str) -> None:
-    """Add whole lines in one write, and wait until they are on the disk."""
-    content = text.encode("utf-8")
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags, 0o644)
-    try:
-        before = os.fstat(descriptor).st_size
-        if os.write(descriptor, content) < len(content):
-            os.ftruncate(descriptor, before)
-            raise OSError(f"output: no room left for {path.name}")
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def reference() -> pd.DataFrame:
+    """The results that come with the package: those of the laptop preset.
+
+    Returns
+    -------
+    data frame, see `load`
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> table = experiments.reference()
+    >>> sorted(set(table["dataset"]))
+    ['absenteeism', 'avila', 'digits', 'leaves100', 'vowel']
+    """
+    return load(FOLDER / TABLE)
+
+
+def reference_detail(run_id: str) -> dict[str, Any]:
+    """The details of one run of `reference`.
+
+    Parameters
+    ----------
+    run_id : from the column ``id`` of `closest_look`, which has the runs with details
+
+    Returns
+    -------
+    dictionary, see `etgp_viz.experiments.detail`
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> row = experiments.closest_look(experiments.reference()).iloc[0]
+    >>> experiments.reference_detail(row["id"])["run"]["dataset"] == row["dataset"]
+    True
+    """
+    details = _reference_details()
+    if run_id not in details:
+        fail("run_id", f"one of the {len(details)} runs with details", repr(run_id))
+    return details[run_id]
+
+
+@lru_cache(maxsize=1)
+def _reference_details() -> dict[str, Any]:
+    with gzip.open(FOLDER / DETAILS, "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def ship(path: str | Path, folder: str | Path = FOLDER) -> tuple[Path, Path]:
+    """Make the two files that come with the package from the result file of a grid.
+
+    Only runs of the laptop preset are kept. The header keeps machine and versions; its command
+    becomes `COMMAND`, with the number of finished runs. Reasons of failures lose their paths and
+    addresses.
+
+    Returns
+    -------
+    paths of the table and of the details
+    """
+    table, folder = load(path), Path(folder)
+    header, rows, _ = _whole_runs(_file(path))
+    wanted = {run.id for run in grid("laptop")}
+    table = table[table["id"].isin(wanted)]
+    done = set(table[table["status"] == "ok"]["id"])
+    header |= {"command": COMMAND, "runs": f"{len(done)} of its {len(wanted)} runs"}
+    kept = [[_without_places(row[name]) for name in COLUMNS] for row in rows if row["id"] in wanted]
+    write(folder / TABLE, _file(folder / TABLE).text(header, kept))
+    ids = dict.fromkeys(closest_look(table)["id"])
+    details = {run_id: load_detail(path, run_id) for run_id in ids}
+    packed = json.dumps(details, separators=(",", ":")).encode("utf-8")
+    write(folder / DETAILS, gzip.compress(packed, 9, mtime=0))
+    return folder / TABLE, folder / DETAILS
+
+
+def _without_places(text: str) -> str:
+    """A text in which no word has two slashes: no path, no address."""
+    return re.sub(r"[^\s,\"'(]*/[^\s,\"']*/[^\s,\"')]*", "…", text)

@@ -1,42 +1,57 @@
 """`execute`: one run of the grid, from the data to the rows of the table.
 
-It is what a worker does, so that it needs nothing but the run itself.
+A run trains one model and scores its predictions, or, as the model ``"speed"``, times steps of
+several models in turns. It is what a worker does, so it needs nothing but the `Run`. TensorFlow is
+loaded when a model is built.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import dataclasses
 import gc
 import logging
 import math
 import time
-from collections.abc import Iterator
-from importlib import metadata
-from typing import Any
+from collections.abc import Callable, Iterator
+from importlib import import_module, metadata
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from etgp_viz import datasets
 from etgp_viz.datasets import Dataset
-from etgp_viz.experiments import speed
-from etgp_viz.experiments.columns import COLUMNS, SPLITS, Outcome
 from etgp_viz.experiments.detail import detail
 from etgp_viz.experiments.scoring import scores
-from etgp_viz.experiments.settings import SPEED, Run
-from etgp_viz.experiments.trained import Prediction, Trained, load_libraries, train
-from etgp_viz.timing.worker import peak_of, resident
+from etgp_viz.experiments.settings import COLUMNS, SPEED, SPLITS, Outcome, Run
+from etgp_viz.rivals.names import ETGPS, SHARING
+from etgp_viz.timing.machine import MIB, peak_memory, resident_memory
 
-__all__ = ["execute"]
+__all__ = ["CONTESTANTS", "Prediction", "Trained", "execute", "train"]
 
 PACKAGES = ("etgp-viz", "gpflow", "tensorflow", "numpy")
 TIMED_ROWS = 1000
-MIB = 2**20
+STEPS_OF_A_TURN = 3
+
+#: who takes turns in a run of the model ``"speed"``: model, sharing, implementation
+CONTESTANTS = (
+    *((name, "", "etgp") for name in ETGPS),
+    *(("svgp-rbf", sharing, code) for sharing in SHARING for code in ("gpflow", "batched")),
+)
+
+
+class Prediction(NamedTuple):
+    """Class probabilities ``[N, C]``, log probabilities of the labels ``[N]``, labels ``[N]``."""
+
+    p: np.ndarray
+    log_p: np.ndarray
+    labels: np.ndarray
 
 
 @contextlib.contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Hold back TensorFlow's: that each of many models is traced anew is meant to be."""
+    """Silence TensorFlow's warning about retracing, which is expected with many models."""
     logger = logging.getLogger("tensorflow")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -48,20 +63,30 @@ def _without_warnings() -> Iterator[None]:
 
 @_without_warnings()
 def execute(run: Run) -> Outcome:
-    """Carry out one run."""
+    """Carry out one run.
+
+    Parameters
+    ----------
+    run : its settings
+
+    Returns
+    -------
+    `Outcome`: the rows of the table and the details of the run
+    """
     data = datasets.load(run.dataset, validation=run.validation, seed=run.seed)
     if run.model == SPEED:
-        return Outcome(_complete(run, data, speed.measure(run, data)))
-    load_libraries()
+        return Outcome(_complete(run, data, _race(run, data)))
+    for module in ("core.training", "rivals.build_model"):  # not part of the model's memory
+        import_module(f"etgp_viz.{module}")
     _give_back_memory()
-    base = resident()
-    held: list[Trained] = []
-    peak = peak_of(lambda: held.append(train(run, data)))
-    trained = held.pop()
-    shared = _of_training(trained) | {"memory_mib": (peak - base) / MIB}
+    base = resident_memory()
+    results: list[Trained] = []
+    peak = peak_memory(lambda: results.append(train(run, data)))
+    trained = results.pop()
+    common = _training_row(trained) | {"memory_mib": (peak - base) / MIB}
     predictions = {inference: trained.predict(inference) for inference in trained.inferences}
-    rows = [shared | _of_prediction(trained, *found) for found in predictions.items()]
-    tested = {inference: found["test"] for inference, found in predictions.items()}
+    rows = [common | _prediction_row(trained, *item) for item in predictions.items()]
+    tested = {inference: splits["test"] for inference, splits in predictions.items()}
     return Outcome(_complete(run, data, rows), detail(trained, tested))
 
 
@@ -72,18 +97,124 @@ def _give_back_memory() -> None:
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
-def _of_training(trained: Trained) -> dict[str, Any]:
-    """Times of the epochs: the first, which traces and compiles, apart from the median of others.
+# --- training ------------------------------------------------------------------------------------
 
-    A median is little moved by epochs in which the machine did something else.
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """A trained model with its data and its history."""
+
+    run: Run
+    data: Dataset
+    model: Any
+    history: Any
+    fit_seconds: float
+
+    @property
+    def inferences(self) -> dict[str, int | None]:
+        """Way of predicting → dropout draws; an SVGP has its point estimate alone."""
+        return {"pe": None, "ba": self.run.samples} if self.run.is_etgp else {"pe": None}
+
+    @contextlib.contextmanager
+    def as_trained(self) -> Iterator[None]:
+        """Predict with the jitter that training ended with."""
+        from etgp_viz.backend import gpflow
+
+        config = dataclasses.replace(gpflow.config.config(), jitter=self.history.jitter)
+        with gpflow.config.as_context(config):
+            yield
+
+    def probabilities(self, X: np.ndarray, samples: int | None = None) -> np.ndarray:
+        """Class probabilities ``[N, C]``."""
+        with self.as_trained():
+            return self.model.predict_y(X, samples=samples)[0].numpy()
+
+    def predict(self, inference: str) -> dict[str, Prediction]:
+        """Predictions of every scored split, all rows in one call since each size is compiled.
+
+        Log probabilities come from the model, since the probability of a label may be too small
+        for a floating-point number.
+        """
+        samples = self.inferences[inference]
+        X, Y = (np.concatenate(parts) for parts in zip(*map(self.data.part, SPLITS), strict=True))
+        p = self.probabilities(X, samples)
+        with self.as_trained():
+            log_p = self.model.predict_log_density((X, Y), samples=samples).numpy()
+        ends = np.cumsum([len(self.data.rows[split]) for split in SPLITS])[:-1]
+        parts = zip(*(np.split(array, ends) for array in (p, log_p, Y[:, 0])), strict=True)
+        return dict(zip(SPLITS, map(Prediction._make, parts), strict=True))
+
+
+def train(run: Run, data: Dataset) -> Trained:
+    """Build the model of a run and fit it; the learning rate falls to ``final_rate`` of itself."""
+    from etgp_viz.core.training import fit
+
+    model = _build(run, data)
+    epochs = math.ceil(run.steps / _steps_per_epoch(run, data))
+    start = time.perf_counter()
+    history = fit(
+        model,
+        data.train,
+        epochs=epochs,
+        batch_size=_batch_size(run, data),
+        learning_rate=run.learning_rate,
+        half_life=epochs / math.log2(1.0 / run.final_rate) if run.final_rate < 1.0 else None,
+        seed=run.seed,
+        progress=False,
+    )
+    if history.stopped == "interrupted":  # a model that is half trained is not a result
+        raise KeyboardInterrupt
+    return Trained(run, data, model, history, time.perf_counter() - start)
+
+
+def _build(run: Run, data: Dataset, batched: bool = True) -> Any:
+    """The model of a run; an SVGP in batched operations, or in GPflow's, which are slower."""
+    from etgp_viz.rivals.build_model import build
+
+    options: dict[str, Any] = {
+        "sharing": run.sharing,
+        "batched": batched,
+        "num_monte_carlo": run.num_monte_carlo,
+    }
+    if run.is_etgp:
+        options = {name: getattr(run, name) for name in ("hidden", "dropout", "weight_decay")}
+        options["precision"] = "float32"  # of the network alone
+    return build(
+        run.model,
+        data.train[0],
+        data.num_classes,
+        num_inducing=run.num_inducing,
+        seed=run.seed,
+        **options,
+    )
+
+
+def _batch_size(run: Run, data: Dataset) -> int:
+    """B, at most the number of training rows."""
+    return min(run.batch_size, len(data.rows["train"]))
+
+
+def _steps_per_epoch(run: Run, data: Dataset) -> int:
+    """⌊N / B⌋."""
+    return len(data.rows["train"]) // _batch_size(run, data)
+
+
+# --- rows of the table ---------------------------------------------------------------------------
+
+
+def _training_row(trained: Trained) -> dict[str, Any]:
+    """Times of the epochs: the first, which traces and compiles, and the median of the others.
+
+    A median is little affected by epochs in which the machine did something else.
     """
     seconds = trained.history.seconds
     later = seconds[1:] if len(seconds) > 1 else [math.nan]
     low, per_epoch, high = np.quantile(later, [0.25, 0.5, 0.75]).tolist()
+    steps = _steps_per_epoch(trained.run, trained.data)
     return {
-        "seconds_per_step": per_epoch / trained.steps_per_epoch,
-        "seconds_per_step_low": low / trained.steps_per_epoch,
-        "seconds_per_step_high": high / trained.steps_per_epoch,
+        "seconds_per_step": per_epoch / steps,
+        "seconds_per_step_low": low / steps,
+        "seconds_per_step_high": high / steps,
         "seconds_per_epoch": per_epoch,
         "first_epoch_seconds": float(seconds[0]),
         "fit_seconds": trained.fit_seconds,
@@ -93,20 +224,18 @@ def _of_training(trained: Trained) -> dict[str, Any]:
     }
 
 
-def _of_prediction(
+def _prediction_row(
     trained: Trained, inference: str, predictions: dict[str, Prediction]
 ) -> dict[str, Any]:
     row: dict[str, Any] = {"inference": inference}
-    for split, found in predictions.items():
-        row |= {f"{split}_{name}": score for name, score in scores(*found).items()}
+    for split, prediction in predictions.items():
+        row |= {f"{split}_{name}": score for name, score in scores(*prediction).items()}
     if wrong := [name for name, score in row.items() if score != score]:
         raise FloatingPointError(f"predictions are not numbers: {', '.join(wrong)}")
     X = np.concatenate([trained.data.part(split)[0] for split in SPLITS])[:TIMED_ROWS]
-    times = []
-    for _ in range(3):  # the first call may have to compile
-        start = time.perf_counter()
-        trained.probabilities(X, trained.inferences[inference])
-        times.append(time.perf_counter() - start)
+    samples = trained.inferences[inference]
+    # The first call may have to compile.
+    times = [_seconds(lambda: trained.probabilities(X, samples)) for _ in range(3)]
     return row | {"prediction_seconds_per_1000": min(times[1:]) * 1000.0 / len(X)}
 
 
@@ -122,3 +251,74 @@ def _complete(run: Run, data: Dataset, rows: list[dict[str, Any]]) -> list[dict[
         "versions": "; ".join(f"{name} {metadata.version(name)}" for name in PACKAGES),
     }
     return [dict.fromkeys(COLUMNS) | common | row for row in rows]
+
+
+# --- steps in turns ------------------------------------------------------------------------------
+
+
+def _race(run: Run, data: Dataset) -> list[dict[str, Any]]:
+    """A row for each contestant: median and quartiles of a step over ``run.steps`` rounds.
+
+    Models that are trained one after another meet the machine in different moods. Here they take
+    turns, round by round, so that a busy minute slows down all of them. A turn is a few steps of
+    `etgp_viz.fit` in a row, as in an epoch; the step before them, which finds the caches full of
+    another model's numbers, does not count.
+    """
+    from etgp_viz.core.training import Batches
+    from etgp_viz.timing.contestant_models import training_step
+
+    batches = Batches(len(data.rows["train"]), _batch_size(run, data), run.seed)
+    rows = next(iter(batches.of_epoch(0)))
+    steps = []
+    for name, sharing, code in CONTESTANTS:
+        rival = dataclasses.replace(run, model=name, sharing=sharing)
+        model = _build(rival, data, batched=code == "batched")
+        if code == "gpflow":
+            model = _stock_svgp(model)
+        step = training_step(model, data.train, learning_rate=run.learning_rate, seed=run.seed)
+        steps.append(lambda step=step: step(rows))
+    first = [_seconds(step) for step in steps]
+    rounds = [[_turn(step) for step in steps] for _ in range(run.steps)]
+    quartiles = np.quantile(rounds, [0.25, 0.5, 0.75], axis=0).T.tolist()
+    return [
+        {
+            "model": name,
+            "sharing": sharing,
+            "inference": "speed",
+            "implementation": code,
+            "seconds_per_step": seconds,
+            "seconds_per_step_low": low,
+            "seconds_per_step_high": high,
+            "seconds_per_epoch": seconds * _steps_per_epoch(run, data),
+            "first_epoch_seconds": tracing,
+        }
+        for (name, sharing, code), (low, seconds, high), tracing in zip(
+            CONTESTANTS, quartiles, first, strict=True
+        )
+    ]
+
+
+def _stock_svgp(model: Any) -> Any:
+    """An SVGP as users of GPflow have it, with GPflow's own expectations, slower than ours."""
+    from etgp_viz.backend import gpflow
+
+    C = model.num_classes
+    return gpflow.models.SVGP(
+        model.kernel,
+        gpflow.likelihoods.Softmax(C),
+        model.inducing_variable,
+        num_latent_gps=C,
+        num_data=model.num_data,
+    )
+
+
+def _turn(step: Callable[[], Any]) -> float:
+    """Mean seconds of the steps of a turn."""
+    step()
+    return float(np.mean([_seconds(step) for _ in range(STEPS_OF_A_TURN)]))
+
+
+def _seconds(action: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start

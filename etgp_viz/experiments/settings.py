@@ -1,4 +1,4 @@
-"""`Run`: everything that one training of the grid depends on, and nothing else."""
+"""`Run`: everything that one training of the grid depends on, and the columns of its results."""
 
 from __future__ import annotations
 
@@ -9,54 +9,70 @@ from pathlib import PurePath
 from typing import Any
 
 from etgp_viz.checks import check_count, check_fraction, check_nonnegative, check_positive, fail
+from etgp_viz.rivals import names
 
 __all__ = [
     "CELL",
+    "COLUMNS",
     "CONFIGURATION",
-    "FLOWS",
-    "KERNELS",
     "MODELS",
-    "SHARING",
     "SPEED",
+    "SPLITS",
+    "TEXT_COLUMNS",
+    "Outcome",
     "Run",
-    "shown_name",
+    "model_label",
+    "short_name",
 ]
 
-FLOWS = ("etgp-linear", "etgp-sal", "etgp-tanh")
-KERNELS = ("svgp-rbf", "svgp-rbfcorr", "svgp-arccos", "svgp-nnet")
-SHARING = ("separate", "shared")
 #: a run that trains nothing: it times steps of several models in turns
 SPEED = "speed"
 
-#: what a command line calls a model → the model and its sharing
+#: name on the command line → model of `etgp_viz.build`, and how its classes share a kernel
 MODELS: dict[str, tuple[str, str]] = {
-    **{flow: (flow, "") for flow in FLOWS},
-    **{f"{kernel}-{sharing}": (kernel, sharing) for kernel in KERNELS for sharing in SHARING},
+    **{name: (name, "") for name in names.ETGPS},
+    **{f"{name}-{how}": (name, how) for name in names.SVGPS for how in names.SHARING},
     SPEED: (SPEED, ""),
 }
+
+
+def model_label(model: str, sharing: str = "") -> str:
+    """The name of a model in tables and figures.
+
+    >>> model_label("svgp-rbf", "shared")
+    'SVGP RBF shared'
+    """
+    return f"{names.MODELS[model].label} {sharing}".strip()
 
 
 @dataclass(frozen=True)
 class Run:
     """One training of one model on one data set; an ETGP's gives a PE row and a BA row.
 
-    Attributes
+    Parameters
     ----------
-    dataset : a name that `etgp_viz.datasets.load` knows
-    model : a name that `etgp_viz.rivals.build_model.build` knows, or ``"speed"``
-    sharing : ``"separate"`` or ``"shared"`` for an SVGP, else empty
+    dataset : a name that `etgp_viz.datasets.load` takes
+    model : a name that `etgp_viz.build` takes, or ``"speed"``
+    sharing : ``"separate"`` or ``"shared"`` for an SVGP, empty otherwise
     num_inducing : M
     seed : of splits, k-means, initial weights, mini-batches
     steps : of Adam, rounded up to whole epochs
     batch_size : rows B of a step; all of them if there are fewer
     learning_rate : at the start; it falls geometrically
-    final_rate : share of it that is left at the end
+    final_rate : share of the learning rate that is left at the end
     hidden : widths of the network's hidden layers (ETGP)
     dropout : of the network (ETGP)
     weight_decay : of the network (ETGP)
     samples : dropout draws S of the Bayesian average (ETGP)
     num_monte_carlo : draws per row in the ELBO (SVGP)
     validation : share of the training rows that is set aside to choose configurations with
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> run = experiments.Run("iris", "svgp-rbf", "shared", num_inducing=20)
+    >>> run.is_etgp, run.id
+    (False, 'b4e3dedeccf9')
     """
 
     dataset: str
@@ -99,16 +115,34 @@ class Run:
     @property
     def is_etgp(self) -> bool:
         """Whether there is a network, and with it a point estimate and a Bayesian average."""
-        return self.model in FLOWS
+        return self.model in names.ETGPS
 
     def settings(self) -> dict[str, Any]:
-        """The fields as a table holds them: the widths in one word, such as ``200x200``."""
+        """The fields as a table holds them: the widths as one word, such as ``200x200``."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return values | {"hidden": "x".join(map(str, self.hidden))}
 
 
-def shown_name(dataset: str) -> str:
-    """A data set as pictures name it: a file of one's own without its folder and checksum."""
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one run.
+
+    Attributes
+    ----------
+    rows : of the table, one for each way of predicting; the keys are `COLUMNS`
+    detail : what a close-up of the run needs (`etgp_viz.experiments.detail`)
+    """
+
+    rows: list[dict[str, Any]]
+    detail: dict[str, Any] | None = None
+
+
+def short_name(dataset: str) -> str:
+    """The name of a data set in figures: a file of one's own without its folder and checksum.
+
+    >>> short_name("data/mine.csv:species#0123abcd")
+    'mine.csv:species'
+    """
     return PurePath(dataset.partition("#")[0]).name
 
 
@@ -117,4 +151,38 @@ CELL = ("dataset", "model", "sharing", "inference", "num_inducing")
 #: the columns that a selection may choose between within a cell
 CONFIGURATION = tuple(
     field.name for field in fields(Run) if field.name not in (*CELL, "seed", "samples")
+)
+
+#: the splits that are scored
+SPLITS = ("validation", "test")
+#: the columns of a table of results; low and high are quartiles
+COLUMNS = (
+    "id",
+    "rows",
+    "status",
+    "inference",
+    *(field.name for field in fields(Run)),
+    *(f"{split}_{score}" for split in SPLITS for score in ("accuracy", "log_likelihood", "ece")),
+    "seconds_per_step",
+    "seconds_per_step_low",
+    "seconds_per_step_high",
+    "seconds_per_epoch",
+    "first_epoch_seconds",
+    "fit_seconds",
+    "prediction_seconds_per_1000",
+    "memory_mib",
+    "implementation",
+    "epochs",
+    "best_elbo",
+    "num_classes",
+    "num_inputs",
+    "num_train",
+    "num_validation",
+    "num_test",
+    "versions",
+)
+#: columns that hold text; all others hold numbers
+TEXT_COLUMNS = (
+    *("id", "status", "inference", "dataset", "model", "sharing"),
+    *("hidden", "implementation", "versions"),
 )

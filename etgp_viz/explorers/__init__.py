@@ -1,29 +1,31 @@
-"""Explorers: pictures with controls. Each shows itself as the last line of a notebook cell.
+"""Explorers: figures with controls. Each shows itself as the last line of a notebook cell.
 
-Each is loaded when it is first asked for: the first one on a page need not wait for the others. The
-browser is sent plotly's code before that, and has it ready when TensorFlow is.
+| explorer | what it shows |
+|---|---|
+| `FlowExplorer` | one Gaussian process through one flow |
+| `SharedLatentExplorer` | one latent process, C classes |
+| `CovarianceExplorer` | covariances of the classes, by formula and by Monte Carlo |
+| `InferenceExplorer` | an ETGP while it learns |
+| `TimingExplorer` | the race against SVGPs over the number of classes |
+| `ResultsExplorer` | scores on real data |
+
+Importing this package loads no TensorFlow; looking up an explorer does. Nothing is sent to the page
+before an explorer is made.
 """
 
-from importlib import import_module
-from typing import Any
+from etgp_viz.moved import lazy_names
 
 _HOMES = {
-    "CovarianceExplorer": "covariance",
-    "FlowExplorer": "flow",
-    "InferenceExplorer": "inference",
-    "ResultsExplorer": "results",
-    "SharedLatentExplorer": "shared_latent",
-    "TimingExplorer": "timing",
+    "CovarianceExplorer": "explorers.covariance:CovarianceExplorer",
+    "FlowExplorer": "explorers.flow:FlowExplorer",
+    "InferenceExplorer": "explorers.inference:InferenceExplorer",
+    "ResultsExplorer": "explorers.results:ResultsExplorer",
+    "SharedLatentExplorer": "explorers.shared_latent:SharedLatentExplorer",
+    "TimingExplorer": "explorers.timing:TimingExplorer",
 }
 
 __all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        import_module(f"{__name__}.fast_plotly.live_figure").library()
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

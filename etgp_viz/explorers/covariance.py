@@ -1,4 +1,4 @@
-"""Proposition 1: covariances of the classes by formula, against Monte Carlo, and their limits."""
+"""Proposition 1: covariances between classes by formula and by Monte Carlo, and its limits."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,28 +7,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from etgp_viz.core import flows
-from etgp_viz.explorers import covariance_stages as stages
-from etgp_viz.explorers import latent_fields
+from etgp_viz.explorers import controls
+from etgp_viz.explorers import covariance_session as session
 from etgp_viz.explorers.base import Explorer, Picture, Preset
-from etgp_viz.explorers.covariance_stages import (
-    CLASSES,
-    LATENT_NAME,
-    MAX_TERMS,
-    THIN,
-    Shape,
-    Source,
-    X,
-)
-from etgp_viz.explorers.fields import Choice, Number, Profile, Whole, shown
+from etgp_viz.explorers.covariance_session import MAX_TERMS, Shape, Source, X
+from etgp_viz.explorers.fields import Choice, Number, Whole, controlled
 from etgp_viz.figures import (
-    comparison,
+    analytic,
     convergence,
+    difference,
     equal_inputs,
+    estimate,
     latent_matrix,
-    orders,
+    series_terms,
     spectrum,
     style,
-    together,
+    two_classes,
     variances,
 )
 from etgp_viz.figures.print import covariance as print_covariance
@@ -41,10 +35,10 @@ FAMILIES = {
 }
 DRAWS = {S: f"{S:,}".replace(",", " ") for S in (100, 200, 500, 1000, 2000, 5000, 10000, 20000)}
 VIEWS = {"pair": "two classes, c and d", "joint": "all classes in blocks"}
-NAMES = {c + 1: f"class {c + 1}: {style.process(c)}" for c in range(CLASSES)}
+NAMES = {c + 1: f"class {c + 1}: {style.process(c)}" for c in range(session.CLASSES)}
 
 
-def _of(*families: str) -> Any:
+def _is(*families: str) -> Any:
     return lambda state: state.family in families
 
 
@@ -52,57 +46,57 @@ def _is_pair(state: Any) -> bool:
     return state.view == "pair"
 
 
-def _profile(c: int, words: str, name: str, default: tuple[float, ...]) -> Any:
-    """A profile over x for scale or shift of a class, with the range that the flow itself names."""
-    (param,) = (param for param in flows.Linear().params if param.name == name)
-    symbol = f"{words} {name}{style.superscript(c)}"
-    group = f"Class {c}: {style.process(c - 1)}"
-    return shown(default, Profile(symbol, param.low, param.high, right=param.effect, group=group))
-
-
-def _bend(c: int, family: str, words: str, default: float, right: str, reach: float = 2.0) -> Any:
-    group = f"Class {c}: {style.process(c - 1)}"
-    control = Number(words, -reach, reach, group=group, right=right, when=_of(family))
-    return shown(default, control)
+def _profile(c: int, quantity: str, symbol: str, default: tuple[float, ...]) -> Any:
+    """Scale or shift of class c over x, with the range and the effect that the flow states."""
+    (param,) = (param for param in flows.Linear().params if param.name == symbol)
+    label = f"{quantity} {symbol}{style.superscript(c)}"
+    control = controls.Profile(label, param.low, param.high, effect=param.effect, group=_group(c))
+    return controlled(default, control)
 
 
 def _skew(c: int, default: float) -> Any:
-    return _bend(c, "sal", f"skew s{style.superscript(c)}", default, "skews to the left")
+    look = {"effect": "skews to the left", "group": _group(c), "when": _is("sal")}
+    return controlled(default, Number(f"skew s{style.superscript(c)}", -2.0, 2.0, **look))
 
 
 def _place(c: int, default: float) -> Any:
-    return _bend(c, "tanh", f"place p{style.superscript(c)}", default, "moves the step to the left")
+    look = {"effect": "moves the step to the left", "group": _group(c), "when": _is("tanh")}
+    return controlled(default, Number(f"place p{style.superscript(c)}", -2.0, 2.0, **look))
+
+
+def _group(c: int) -> str:
+    return f"Class {c}: {style.process(c - 1)}"
 
 
 @dataclass(frozen=True)
 class CovarianceState:
-    """What the controls say. Scales and shifts are tuples of values at five knots over x."""
+    """The values of the controls; scales and shifts are tuples of values at five knots over x."""
 
-    kernel: str = latent_fields.kernel()
-    lengthscale: float = latent_fields.lengthscale(0.2)
-    variance: float = latent_fields.variance(0.25, 4.0)
-    period: float = latent_fields.period()
-    mean: float = shown(
-        0.0, Number("mean µ", -2.0, 2.0, group="Latent", right="f₀ lies higher at every x")
+    kernel: str = controls.latent_kernel()
+    lengthscale: float = controls.latent_lengthscale(0.2)
+    variance: float = controls.latent_variance(0.25, 4.0)
+    period: float = controls.latent_period()
+    mean: float = controlled(
+        0.0, Number("mean µ", -2.0, 2.0, group="Latent", effect="f₀ is higher at every x")
     )
-    draws: int = shown(2000, Choice("draws S", DRAWS, group="Monte Carlo"))
-    seed: int = latent_fields.seed("Monte Carlo")
-    family: str = shown("linear", Choice("flow G", FAMILIES, group="Flows"))
-    amount: float = shown(
+    draws: int = controlled(2000, Choice("draws S", DRAWS, group="Monte Carlo"))
+    seed: int = controls.draw_number("Monte Carlo")
+    family: str = controlled("linear", Choice("flow G", FAMILIES, group="Flows"))
+    amount: float = controlled(
         1.0,
-        Number("non-linearity t", 0.0, 1.0, 0.02, group="Flows", when=_of("sal", "tanh"),
-               right="flows further from straight lines"),
+        Number("non-linearity t", 0.0, 1.0, 0.02, group="Flows", when=_is("sal", "tanh"),
+               effect="flows that are further from straight lines"),
     )  # fmt: skip
-    tails: float = shown(
-        1.0, Number("tails", 0.4, 1.8, group="Flows", when=_of("sal"), right="heavier tails")
+    tails: float = controlled(
+        1.0, Number("tails", 0.4, 1.8, group="Flows", when=_is("sal"), effect="heavier tails")
     )
-    height: float = shown(
+    height: float = controlled(
         3.0,
-        Number("step: height", 0.1, 5.0, group="Flows", when=_of("tanh"), right="a higher step"),
+        Number("step: height", 0.1, 5.0, group="Flows", when=_is("tanh"), effect="a higher step"),
     )
-    slope: float = shown(
+    slope: float = controlled(
         2.0,
-        Number("step: slope", 0.2, 2.0, group="Flows", when=_of("tanh"), right="a steeper step"),
+        Number("step: slope", 0.2, 2.0, group="Flows", when=_is("tanh"), effect="a steeper step"),
     )
     a1: tuple[float, ...] = _profile(1, "scale", "a", (1.0,) * 5)
     b1: tuple[float, ...] = _profile(1, "shift", "b", (0.0,) * 5)
@@ -116,37 +110,50 @@ class CovarianceState:
     b3: tuple[float, ...] = _profile(3, "shift", "b", (-1.0,) * 5)
     skew3: float = _skew(3, 0.0)
     place3: float = _place(3, 0.0)
-    view: str = shown("pair", Choice("matrices of", VIEWS))
-    c: int = shown(1, Choice("rows: class c", NAMES, when=_is_pair))
-    d: int = shown(2, Choice("columns: class d", NAMES, when=_is_pair))
-    terms: int = shown(
+    view: str = controlled("pair", Choice("matrices of", VIEWS))
+    c: int = controlled(1, Choice("rows: class c", NAMES, when=_is_pair))
+    d: int = controlled(2, Choice("columns: class d", NAMES, when=_is_pair))
+    terms: int = controlled(
         MAX_TERMS,
-        Whole("terms summed", 1, MAX_TERMS, when=_of("sal", "tanh"),
-              right="more terms of the Hermite series"),
+        Whole("terms summed", 1, MAX_TERMS, when=_is("sal", "tanh"),
+              effect="more terms of the Hermite series"),
     )  # fmt: skip
-    at: float = shown(
-        0.0, Number("input x to look at", -3.0, 3.0, 0.2, right="the marked x moves right")
+    at: float = controlled(
+        0.0, Number("input x to look at", -3.0, 3.0, 0.2, effect="the marked x moves right")
     )
 
 
 class CovarianceExplorer(Explorer):
-    """See Proposition 1 at work: scales and a kernel make every covariance between classes.
+    """See Proposition 1 at work: the kernel and the scales give every covariance between classes.
 
-    Shape the classes, and hold the formula against Monte Carlo entry by entry. For non-linear flows
-    the formula is a Hermite series, whose terms can be added one by one.
+    Shape three classes and compare the formula with Monte Carlo, entry by entry. The figures show
+    variances and correlations over x, the covariance matrix by formula, by Monte Carlo and their
+    difference in standard errors, joint draws of two classes, the error over the number of draws,
+    and the eigenvalues of the joint covariance. For non-linear flows the formula is a Hermite
+    series, whose terms can be added one by one.
+
+    Parameters
+    ----------
+    values : where the controls start, by the names of the fields of `CovarianceState`
+
+    Examples
+    --------
+    >>> explorer = CovarianceExplorer(view="joint")
+    >>> print(explorer.summary.rpartition(", and ")[2])
+    the 48 values of all classes at 16 inputs have a joint covariance of rank 16.
     """
 
     State = CovarianceState
     handout = ("amount", "a2")
     pictures: ClassVar[Mapping[str, Picture]] = {
         "latent": latent_matrix,
-        "analytic": comparison.ANALYTIC,
-        "estimate": comparison.ESTIMATE,
-        "difference": comparison.DIFFERENCE,
-        "together": together,
+        "analytic": analytic,
+        "estimate": estimate,
+        "difference": difference,
+        "together": two_classes,
         "convergence": convergence,
         "spectrum": spectrum,
-        "terms": orders,
+        "terms": series_terms,
         "variance": variances,
         "correlation": equal_inputs,
     }
@@ -154,83 +161,83 @@ class CovarianceExplorer(Explorer):
     presets: ClassVar[Mapping[str, Preset]] = {
         "Proposition 1": Preset(
             "Class 1 is f₀ itself; class 2 is f₀ times a scale that grows with x. Each column of "
-            "their covariance is a column of K times that scale. Move the scale and watch the "
-            "variance grow with its square, the covariance with the scale alone.",
+            "their covariance is a column of K times that scale. Move the scale: the variance "
+            "grows with its square, the covariance with the scale itself.",
             {},
         ),
         "A change of sign": Preset(
-            "The scale of class 2 changes its sign at x = 0. The covariance with class 1 turns "
-            "over there, and the correlation jumps from −1 to 1: no value in between exists for "
-            "linear flows.",
+            "The scale of class 2 changes sign at x = 0. The covariance with class 1 changes sign "
+            "there too, and the correlation jumps from −1 to 1: linear flows allow no value in "
+            "between.",
             {"a2": (-2.0, -1.0, 0.0, 1.0, 2.0), "c": 1, "d": 2},
         ),
         "Shifts do not matter": Preset(
-            "Every class is shifted by a curve of its own, and f₀ has a mean. Not one covariance "
-            "of linear flows notices: set shifts and mean to zero and compare.",
+            "Every class is shifted by a curve of its own, and f₀ has a mean. With linear flows "
+            "neither changes any covariance: set shifts and mean to zero and compare.",
             {"b1": (-2.0, 1.0, 2.0, -1.0, 0.0), "b2": (3.0, -3.0, 3.0, -3.0, 3.0),
              "b3": (0.0, 1.0, 2.0, 3.0, 3.0), "mean": 1.5},
         ),
         "Three classes, one rank": Preset(
-            "All classes at 16 inputs are 48 values, but they are made of 16 values of f₀: after "
-            "the 16th eigenvalue there is nothing. Three independent processes would have 48.",
+            "All classes at 16 inputs are 48 values, but they come from 16 values of f₀: all "
+            "eigenvalues after the 16th are zero. Three independent processes would have 48.",
             {"view": "joint", "kernel": "matern32", "a2": (2.0, 1.0, 0.5, 1.0, 2.0)},
         ),
         "Bent flows": Preset(
             "Class 1 is skewed to the right, class 2 to the left. Their correlation at equal "
             "inputs falls below 1, yet the draws lie on one curve: each value still determines the "
-            "other. Flows that differ in skew alone are made of two functions of f₀, so 32 of 48 "
-            "eigenvalues are left. Move the non-linearity to 0 and the correlation is 1 again.",
+            "other. Flows that differ only in skew are combinations of two functions of f₀, so 32 "
+            "of 48 eigenvalues remain. Set the non-linearity to 0, and the correlation is 1 again.",
             {"family": "sal", "tails": 1.4, "skew1": -2.0, "skew2": 2.0, "a2": (1.0,) * 5},
         ),
         "One term is not enough": Preset(
-            "Steps at three places, and only the first term of the series, the one that "
-            "Proposition 1 knows. With 20 000 draws the difference shows, and more draws do "
-            "not close the gap. Add terms until they agree.",
+            "Steps at three places, but only the first term of the series, which is the one in "
+            "Proposition 1. With 20 000 draws the difference is visible, and more draws do not "
+            "close the gap. Add terms until formula and Monte Carlo agree.",
             {"family": "tanh", "terms": 1, "draws": 20000, "height": 5.0, "d": 1},
         ),
         "The mean matters now": Preset(
-            "The same bent flows, but f₀ has a mean of 1.5: other parts of the flows are in use, "
+            "The same bent flows, but f₀ has a mean of 1.5: it reaches other parts of the flows, "
             "and every covariance changes. For linear flows the mean changes nothing.",
             {"family": "sal", "mean": 1.5, "tails": 1.4},
         ),
         "Heavy tails": Preset(
-            "Very heavy tails and only 100 draws. Rare high values make most of the covariance, a "
-            "small sample has not met them, and its own standard error does not know. Resample, "
+            "Very heavy tails and only 100 draws. Rare, high values make up most of the "
+            "covariance; a small sample misses them, and so does its standard error. Resample, "
             "then take more draws.",
             {"family": "sal", "tails": 1.8, "skew1": -2.0, "draws": 100, "d": 1},
         ),
     }  # fmt: skip
 
-    def numbers(self, state: CovarianceState) -> Iterator[tuple[str, Any]]:
+    def compute_records(self, state: CovarianceState) -> Iterator[tuple[str, Any]]:
         source, shape = _source(state), _shape(state)
         num_terms = state.terms if shape.bend else MAX_TERMS
         pair = (state.c - 1, state.d - 1)
-        shown_pair = pair if state.view == "pair" else None
-        yield "variance", stages.variances(source, shape, num_terms, state.at)
+        compared_pair = pair if state.view == "pair" else None
+        yield "variance", session.variances(source, shape, num_terms, state.at)
         yield (
             "correlation",
-            stages.equal_inputs(source.latent, source.mean, shape, num_terms, state.at),
+            session.equal_inputs(source.latent, source.mean, shape, num_terms, state.at),
         )
-        compared = stages.comparison(source, shape, num_terms, shown_pair)
+        compared = session.comparison(source, shape, num_terms, compared_pair)
         yield "analytic", compared
         yield "estimate", compared
         yield "difference", compared
-        yield "together", stages.together(source, shape, num_terms, pair, state.at)
-        yield "convergence", stages.convergence(source, shape, num_terms, shown_pair)
-        yield "spectrum", stages.spectrum(source.latent, source.mean, shape, num_terms)
-        yield "terms", stages.terms(source.latent, source.mean, shape, num_terms)
-        yield "latent", stages.latent_matrix(source.latent)
+        yield "together", session.together(source, shape, num_terms, pair, state.at)
+        yield "convergence", session.convergence(source, shape, num_terms, compared_pair)
+        yield "spectrum", session.spectrum(source.latent, source.mean, shape, num_terms)
+        yield "terms", session.terms(source.latent, source.mean, shape, num_terms)
+        yield "latent", session.latent_matrix(source.latent)
 
     def title(self, state: CovarianceState) -> str:
         kind = {"linear": "linear", "sal": "sinh-arcsinh", "tanh": "tanh"}[state.family]
         return f"Covariances of three classes with {kind} flows, by formula and by Monte Carlo"
 
-    def words(self, state: CovarianceState) -> str:
+    def describe(self, state: CovarianceState) -> str:
         record, rank = self._records["difference"], self._records["spectrum"]
         left_out = float(np.max(self._records["terms"].left_out))
         if state.family == "linear":
             rest = (
-                "Linear flows leave a correlation of exactly ±1 between classes at one input, and "
+                "With linear flows two classes at one input have a correlation of exactly ±1, and "
                 f"the {len(rank.joint)} values of all classes at {rank.num_inputs} inputs have a "
                 f"joint covariance of rank {rank.rank}."
             )
@@ -239,17 +246,18 @@ class CovarianceExplorer(Explorer):
         return f"{_verdict(record, left_out)} {rest}"
 
     def code(self, state: CovarianceState) -> str:
-        shape, view = _shape(state), state.view == "joint"
+        shape, is_joint = _shape(state), state.view == "joint"
         return "\n".join(
             [
                 "import numpy as np",
                 "from etgp_viz import covariance, flows, prior",
                 "from etgp_viz.records import covariance_check, flow as flow_records",
-                "from etgp_viz.figures import comparison, convergence, equal_inputs, latent_matrix",
-                "from etgp_viz.figures import orders, spectrum, together, variances",
+                "from etgp_viz.figures import analytic, convergence, difference, equal_inputs",
+                "from etgp_viz.figures import estimate, latent_matrix, series_terms, spectrum",
+                "from etgp_viz.figures import two_classes, variances",
                 "",
                 f"x = np.linspace(-3, 3, {len(X)})",
-                latent_fields.code(state),
+                controls.kernel_code(state),
                 "K = prior.covariance_matrix(kernel, x)",
                 f"mean, S = np.full(len(x), {state.mean!r}), {state.draws}",
                 "",
@@ -267,32 +275,33 @@ class CovarianceExplorer(Explorer):
                 "F = flow.forward(f0, params[:, None]).numpy()",
                 "",
                 f"c, d, at = {state.c - 1}, {state.d - 1}, {state.at!r}",
-                f"thin = {THIN}  # all classes at once: every second input",
+                f"thin = {session.THIN}  # all classes at once: every second input",
                 (
-                    "shown = covariance_check.compare(x[::thin], series.every(thin), F[:, :, ::thin])"
-                    if view
+                    "shown = covariance_check.compare("
+                    "x[::thin], series.every(thin), F[:, :, ::thin])"
+                    if is_joint
                     else "shown = covariance_check.compare(x, series, F, (c, d))"
                 ),
                 "records = {",
                 '    "variance": covariance_check.variances(x, K, series, F, at),',
                 '    "correlation": covariance_check.equal_inputs(x, series, at),',
                 '    "analytic": shown, "estimate": shown, "difference": shown,',
-                '    "together": covariance_check.together(x, series, F, c, d, at),',
+                '    "together": covariance_check.two_classes(x, series, F, c, d, at),',
                 (
                     '    "convergence": covariance_check.convergence('
                     "series.every(thin), F[:, :, ::thin], shown),"
-                    if view
+                    if is_joint
                     else '    "convergence": covariance_check.convergence(series, F, shown),'
                 ),
                 '    "spectrum": covariance_check.spectrum(series.every(thin)),',
                 '    "terms": covariance_check.terms(full, series.order),',
-                f'    "latent": flow_records.Matrix(x, K, {LATENT_NAME!r}),',
+                f'    "latent": flow_records.Matrix(x, K, {session.LATENT_NAME!r}),',
                 "}",
                 "pictures = {",
-                '    "latent": latent_matrix, "analytic": comparison.ANALYTIC,',
-                '    "estimate": comparison.ESTIMATE, "difference": comparison.DIFFERENCE,',
-                '    "variance": variances, "correlation": equal_inputs, "together": together,',
-                '    "convergence": convergence, "spectrum": spectrum, "terms": orders,',
+                '    "latent": latent_matrix, "analytic": analytic,',
+                '    "estimate": estimate, "difference": difference,',
+                '    "variance": variances, "correlation": equal_inputs, "together": two_classes,',
+                '    "convergence": convergence, "spectrum": spectrum, "terms": series_terms,',
                 "}",
                 "for name, picture in pictures.items():",
                 "    picture.make(records[name]).show()",
@@ -302,13 +311,13 @@ class CovarianceExplorer(Explorer):
     def print_figure(self) -> Any:
         return print_covariance.make(**self._records)
 
-    def clicked(self, figure: str, panel: str, x: float, y: float) -> None:
+    def on_click(self, figure: str, panel: str, x: float, y: float) -> None:
         if figure in ("variance", "correlation"):
             self.set(at=round(float(X[np.argmin(np.abs(X - x))]), 1))
 
 
 def _source(state: CovarianceState) -> Source:
-    latent = latent_fields.arguments(state)
+    latent = controls.kernel_arguments(state)
     return Source(latent, state.mean, state.seed, state.draws)
 
 
@@ -326,25 +335,25 @@ def _shape(state: CovarianceState) -> Shape:
 
 
 def _verdict(record: covariance_check.Comparison, left_out: float) -> str:
-    """Whether formula and Monte Carlo agree, and what chance alone would do, in words."""
+    """Sentences about whether formula and Monte Carlo agree, and how often they do by chance."""
     if record.agrees:
         end = "nothing here speaks against the formula."
     elif left_out > 1e-3:
-        end = "the terms that are left out are missed."
+        end = "the terms left out of the series make a difference."
     else:
-        end = "a rare draw, or too few draws for their own standard errors; resample, or take more."
+        end = "a rare sample, or too few draws to estimate standard errors; resample, or take more."
     return (
         f"Formula and Monte Carlo with {record.num_draws} draws agree within "
-        f"{covariance_check.WITHIN:.0f} standard errors at {record.share:.1%} of the entries. Chance "
-        f"alone gives {covariance_check.EXPECTED_SHARE:.1%} on average and, as neighbours move together, "
-        f"seldom less than {record.least_by_chance:.1%}: {end}"
+        f"{covariance_check.WITHIN:.0f} standard errors at {record.share:.1%} of the entries. By "
+        f"chance alone this is {covariance_check.EXPECTED_SHARE:.1%} on average and, since "
+        f"neighbouring entries move together, seldom less than {record.least_by_chance:.1%}: {end}"
     )
 
 
-def _about_pair(record: covariance_check.Together) -> str:
-    """What the correlation of two classes says, and what it does not."""
+def _about_pair(record: covariance_check.TwoClasses) -> str:
+    """A sentence about the correlation of two classes, and what it does not say."""
     if record.c == record.d or not np.isfinite(record.correlation):
-        return "Pick two classes that vary to see how their correlation falls below 1."
+        return "Choose two classes that vary to see their correlation fall below 1."
     names = f"{style.process(record.c)} and {style.process(record.d)}"
     return (
         f"At x = {record.at:.1f} {names} have a correlation of {record.correlation:.2f}, yet each "

@@ -1,10 +1,12 @@
-"""What a field of an explorer's state looks like on screen, and which values it takes.
+"""The state of an explorer: which values its fields take, how each is controlled, and links to it.
 
-A state is a frozen dataclass. Each field says with `shown` how it is controlled, once; its widget,
-its tooltip, the check of a link and the tests all follow from that.
+A state is a frozen dataclass. Each field says once, with `controlled`, what controls it; its
+widget, its tooltip, the check of a link and the tests all follow from that. See `controls` for the
+controls that are more than a slider or a menu.
 """
 
 import dataclasses
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -13,53 +15,56 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from etgp_viz.explorers.profile import ProfileControl
-
-LABEL = {"description_width": "118px"}
-POSITIONS = 11  # of a slider on paper
+LABEL_STYLE = {"description_width": "118px"}
 FULL_WIDTH = {"width": "auto"}
+POSITIONS = 11  # of a slider on a page without a kernel
+MAX_LINK_LENGTH = 4000
 
 
 @dataclass(frozen=True)
 class Control(ABC):
-    """One control: `words` with its symbol, and the `group` it stands in.
+    """What controls one field.
 
-    `right` says what more of it does. `when(state)` tells whether the control matters; where it
-    does not, it is hidden.
+    Parameters
+    ----------
+    label : the quantity in words, with its symbol
+    group : heading that the control stands under
+    effect : what a larger value does
+    when : whether a state uses the field; if not, its control is hidden
     """
 
-    words: str
+    label: str
     group: str = dataclasses.field(default="View", kw_only=True)
-    right: str = dataclasses.field(default="", kw_only=True)
+    effect: str = dataclasses.field(default="", kw_only=True)
     when: Callable[[Any], bool] = dataclasses.field(default=lambda state: True, kw_only=True)
 
     @abstractmethod
     def check(self, value: Any) -> Any:
-        """The value itself if this control can take it; a ValueError that says why if not."""
+        """The value that the field gets; a ValueError that says why if it is not allowed."""
 
     @abstractmethod
     def widget(self, value: Any) -> widgets.Widget:
-        """The widget, whose trait `value` is the value of the field."""
+        """A widget whose trait `value` is the value of the field."""
 
     @abstractmethod
     def samples(self) -> tuple[Any, ...]:
-        """The least, a middle and the greatest value."""
+        """The smallest, a middle and the largest value."""
 
-    def stops(self, value: Any) -> tuple[Any, ...]:
-        """A few positions from left to right, `value` among them, for a page without a kernel."""
+    def positions(self, value: Any) -> tuple[Any, ...]:
+        """A few values from left to right, `value` among them, for a page without a kernel."""
         return self.samples()
 
-    def told(self, value: Any) -> str:
-        """A value as it is read out."""
+    def format_value(self, value: Any) -> str:
+        """A value as text."""
         return str(value)
 
     @property
     def tooltip(self) -> str:
         """What moving the control to the right does."""
-        return f"To the right: {self.right}." if self.right else self.words
+        return f"To the right: {self.effect}." if self.effect else self.label
 
     def _look(self) -> dict[str, Any]:
-        look = {"description": self.words, "style": LABEL, "layout": FULL_WIDTH}
+        look = {"description": self.label, "style": LABEL_STYLE, "layout": FULL_WIDTH}
         return {**look, "tooltip": self.tooltip}
 
 
@@ -67,9 +72,9 @@ class Control(ABC):
 class Number(Control):
     """A number between `low` and `high`, in steps of `step`, on a logarithmic slider if `log`.
 
-    The browser's slider rounds what it shows to its steps and sends that back, so values are
-    rounded here first: to `step`, or to six digits on a logarithmic slider, which has no steps but
-    those of its arrow keys (frame.js).
+    The browser's slider rounds what it shows to its steps and sends that back. So values are
+    rounded here first: to `step`, or to six digits on a logarithmic slider, which has no steps
+    except those of its arrow keys (frame.js).
     """
 
     low: float
@@ -78,8 +83,8 @@ class Number(Control):
     log: bool = dataclasses.field(default=False, kw_only=True)
 
     def check(self, value: Any) -> float:
-        number = _number(value, self.low, self.high)
-        return float(f"{number:.6g}") if self.log else on_step(number, self.low, self.step)
+        number = check_number(value, self.low, self.high)
+        return float(f"{number:.6g}") if self.log else _round_to_step(number, self.low, self.step)
 
     def widget(self, value: float) -> widgets.Widget:
         if not self.log:
@@ -97,20 +102,20 @@ class Number(Control):
         middle = math.sqrt(self.low * self.high) if self.log else (self.low + self.high) / 2
         return self.low, self.check(middle), self.high
 
-    def stops(self, value: float) -> tuple[float, ...]:
+    def positions(self, value: float) -> tuple[float, ...]:
         if not self.log:
-            return _among(value, map(self.check, _evenly(self.low, self.high)))
-        powers = _evenly(math.log10(self.low), math.log10(self.high))
-        places = (float(f"{10**power:.2g}") for power in powers)
-        return _among(value, (min(max(place, self.low), self.high) for place in places))
+            return _sorted_with(value, map(self.check, evenly_spaced(self.low, self.high)))
+        powers = evenly_spaced(math.log10(self.low), math.log10(self.high))
+        numbers = (float(f"{10**power:.2g}") for power in powers)
+        return _sorted_with(value, (min(max(number, self.low), self.high) for number in numbers))
 
-    def told(self, value: float) -> str:
+    def format_value(self, value: float) -> str:
         return f"{value:.3g}"
 
 
 @dataclass(frozen=True)
 class Whole(Control):
-    """A whole number between `low` and `high`; typed instead of slid if `typed`."""
+    """A whole number between `low` and `high`, on a slider, or in a text box if `typed`."""
 
     low: int
     high: int
@@ -120,7 +125,7 @@ class Whole(Control):
     def check(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError(f"expected a whole number, got {value!r}")
-        return int(_number(value, self.low, self.high))
+        return int(check_number(value, self.low, self.high))
 
     def widget(self, value: int) -> widgets.Widget:
         kind = widgets.BoundedIntText if self.typed else widgets.IntSlider
@@ -129,13 +134,13 @@ class Whole(Control):
     def samples(self) -> tuple[int, ...]:
         return self.low, (self.low + self.high) // 2, self.high
 
-    def stops(self, value: int) -> tuple[int, ...]:
-        return _among(value, map(round, _evenly(self.low, self.high)))
+    def positions(self, value: int) -> tuple[int, ...]:
+        return _sorted_with(value, map(round, evenly_spaced(self.low, self.high)))
 
 
 @dataclass(frozen=True)
 class Choice(Control):
-    """One of several values, each with its words."""
+    """One of several values, from a menu: `options` maps each value to its text."""
 
     options: Mapping[Any, str]
 
@@ -146,13 +151,13 @@ class Choice(Control):
         raise ValueError(f"expected one of {', '.join(map(repr, self.options))}, got {value!r}")
 
     def widget(self, value: Any) -> widgets.Widget:
-        pairs = [(words, option) for option, words in self.options.items()]
+        pairs = [(text, option) for option, text in self.options.items()]
         return widgets.Dropdown(options=pairs, value=value, **self._look())
 
     def samples(self) -> tuple[Any, ...]:
         return tuple(self.options)
 
-    def told(self, value: Any) -> str:
+    def format_value(self, value: Any) -> str:
         return self.options[value]
 
 
@@ -171,49 +176,12 @@ class Switch(Control):
     def samples(self) -> tuple[bool, ...]:
         return False, True
 
-    def told(self, value: bool) -> str:
+    def format_value(self, value: bool) -> str:
         return "on" if value else "off"
 
 
-@dataclass(frozen=True)
-class Profile(Control):
-    """A function of x, given by its values at `knots` places: a slider for its level, and a curve
-    whose knots can be dragged for its shape.
-    """
-
-    low: float
-    high: float
-    step: float = 0.05
-    knots: int = 5
-
-    def check(self, value: Any) -> tuple[float, ...]:
-        if not isinstance(value, list | tuple) or len(value) != self.knots:
-            raise ValueError(f"expected {self.knots} numbers, got {value!r}")
-        return tuple(_number(knot, self.low, self.high) for knot in value)
-
-    def widget(self, value: tuple[float, ...]) -> widgets.Widget:
-        return ProfileControl(
-            value, low=self.low, high=self.high, step=self.step, words=self.words, tip=self.tooltip
-        )
-
-    def samples(self) -> tuple[tuple[float, ...], ...]:
-        ramp = [self.low + (self.high - self.low) * k / (self.knots - 1) for k in range(self.knots)]
-        return (self.low,) * self.knots, tuple(ramp), (self.high,) * self.knots
-
-    def stops(self, value: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
-        level = sum(value) / len(value)
-        moved = (
-            tuple(min(max(round(knot - level + to, 6), self.low), self.high) for knot in value)
-            for to in _evenly(self.low, self.high)
-        )
-        return tuple(sorted({value, *moved}, key=sum))
-
-    def told(self, value: tuple[float, ...]) -> str:
-        return f"{sum(value) / len(value):.3g}" + (" on average" if len(set(value)) > 1 else "")
-
-
-def shown(default: Any, control: Control) -> Any:
-    """A field of a state with this default, controlled like this."""
+def controlled(default: Any, control: Control) -> Any:
+    """A field of a state, with its default and its control."""
     return dataclasses.field(default=default, metadata={"control": control})
 
 
@@ -222,38 +190,85 @@ def controls_of(state: type) -> dict[str, Control]:
     return {field.name: field.metadata["control"] for field in dataclasses.fields(state)}
 
 
-def checked(state: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values, each checked by the control of its field."""
+def check_values(state: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of some fields, each checked by its control; a ValueError names the bad one."""
     controls = controls_of(state)
     unknown = [name for name in values if name not in controls]
     if unknown:
         raise ValueError(f"{unknown[0]!r}: expected one of {', '.join(controls)}")
-    good = {}
+    checked = {}
     for name, value in values.items():
         try:
-            good[name] = controls[name].check(value)
+            checked[name] = controls[name].check(value)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
-    return good
+    return checked
 
 
-def _evenly(low: float, high: float) -> list[float]:
+def check_number(value: Any, low: float, high: float) -> float:
+    """A number between two ends as a float; a ValueError if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"expected a number, got {value!r}")
+    slack = 1e-9 * (high - low)  # the ends of a logarithmic slider have rounding errors
+    if not low - slack <= value <= high + slack:
+        raise ValueError(f"expected a number from {low:g} to {high:g}, got {value!r}")
+    return min(max(float(value), float(low)), float(high))
+
+
+def evenly_spaced(low: float, high: float) -> list[float]:
+    """The positions of a slider on a page without a kernel."""
     return [low + (high - low) * k / (POSITIONS - 1) for k in range(POSITIONS)]
 
 
-def _among(value: Any, others: Iterable[Any]) -> tuple[Any, ...]:
+def _sorted_with(value: Any, others: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(sorted({value, *others}))
 
 
-def on_step(value: float, low: float, step: float) -> float:
+def _round_to_step(value: float, low: float, step: float) -> float:
     """The nearest of low, low + step, low + 2·step, …, free of rounding errors."""
     return round(low + round((value - low) / step) * step, 10)
 
 
-def _number(value: Any, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"expected a number, got {value!r}")
-    slack = 1e-9 * (high - low)  # a logarithmic slider's end is a rounding error away from it
-    if not low - slack <= value <= high + slack:
-        raise ValueError(f"expected a number from {low:g} to {high:g}, got {value!r}")
-    return min(max(float(value), float(low)), float(high))
+# Links: a state as a short text to send to somebody. JSON, checked; nothing in it is executed.
+
+
+def write_link(explorer: str, state: Any) -> str:
+    """A state as JSON on one line: the explorer's name, and the values that are not defaults."""
+    default = type(state)()
+    changes = {
+        field.name: getattr(state, field.name)
+        for field in dataclasses.fields(state)
+        if getattr(state, field.name) != getattr(default, field.name)
+    }
+    return json.dumps({"explorer": explorer, **changes}, separators=(",", ":"))
+
+
+def read_link(explorer: str, state: type, text: str) -> dict[str, Any]:
+    """The values of all fields in a link, each checked; a ValueError says what is wrong with it."""
+    if not isinstance(text, str):
+        raise ValueError(f"link: expected text, got {type(text).__name__}")
+    if len(text) > MAX_LINK_LENGTH:
+        raise ValueError(f"link: expected at most {MAX_LINK_LENGTH} characters, got {len(text)}")
+    try:
+        values = json.loads(text, parse_constant=_refuse, object_pairs_hook=_without_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"link: not a link of an explorer ({error})") from None
+    if not isinstance(values, dict) or values.get("explorer") != explorer:
+        raise ValueError(f'link: expected one that begins with {{"explorer":"{explorer}"')
+    del values["explorer"]
+    try:
+        checked = check_values(state, values)
+    except ValueError as error:
+        raise ValueError(f"link: {error}") from None
+    return {**dataclasses.asdict(state()), **checked}
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not a number")
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise ValueError("a name appears twice")
+    return dict(pairs)

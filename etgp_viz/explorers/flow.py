@@ -1,4 +1,4 @@
-"""One GP and one flow: what warping does to paths, to a marginal and to the covariance."""
+"""One Gaussian process and one flow: the effect on paths, a marginal and the covariance."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ import numpy as np
 
 from etgp_viz.core import flows
 from etgp_viz.core.network import FlowNetwork
-from etgp_viz.explorers import latent_fields
+from etgp_viz.explorers import controls
 from etgp_viz.explorers.base import Explorer, Preset
-from etgp_viz.explorers.fields import Choice, Number, Profile, Whole, shown
+from etgp_viz.explorers.fields import Choice, Number, Whole, controlled
 from etgp_viz.figures import density, flow_map, matrix, parameters, paths
 from etgp_viz.records import flow as flow_records
 from etgp_viz.records import prior
@@ -19,8 +19,9 @@ from etgp_viz.records import prior
 X = np.linspace(-3.0, 3.0, 200)
 COARSE = np.linspace(-3.0, 3.0, 48)  # for heat maps, which cross to the browser as text
 DRAWS = 3
+LATENT_NAME = "Cov[f₀(x), f₀(x′)]"
 
-# The steps that a flow can be put together from; the first listed is applied first.
+# The steps that flows are composed of; in a name such as "sal+linear" the first is applied first.
 STEPS = {"linear": flows.Linear(), "sal": flows.SinhArcsinh(), "tanh": flows.TanhSum(2)}
 FLOWS = {
     "linear": "LINEAR: a·f + b",
@@ -32,7 +33,7 @@ FLOWS = {
 }
 SOURCES = {"profiles": "sliders and knots", "network": "a random network"}
 
-_WORDS = {
+_LABELS = {
     "linear_a": "scale a", "linear_b": "shift b",
     "sal_a": "skew a", "sal_b": "tails b", "sal_d": "scale d", "sal_e": "shift e",
     "tanh_a1": "step 1: height a₁", "tanh_b1": "step 1: slope b₁", "tanh_c1": "step 1: place c₁",
@@ -41,17 +42,17 @@ _WORDS = {
 
 
 def _parameter(name: str, default: float) -> Any:
-    """A profile over x for a parameter of a step, with the range that the flow itself names."""
-    step, _, short = name.partition("_")
-    (param,) = (param for param in STEPS[step].params if param.name == short)
+    """A profile over x for a parameter of a step, with the range and the effect the flow states."""
+    step, _, symbol = name.partition("_")
+    (param,) = (param for param in STEPS[step].params if param.name == symbol)
 
-    def matters(state: Any) -> bool:
+    def is_used(state: Any) -> bool:
         return state.source == "profiles" and step in state.flow.split("+")
 
-    control = Profile(
-        _WORDS[name], param.low, param.high, right=param.effect, group="Flow", when=matters
+    control = controls.Profile(
+        _LABELS[name], param.low, param.high, effect=param.effect, group="Flow", when=is_used
     )
-    return shown((default,) * control.knots, control)
+    return controlled((default,) * control.knots, control)
 
 
 def _from_network(state: Any) -> bool:
@@ -60,15 +61,15 @@ def _from_network(state: Any) -> bool:
 
 @dataclass(frozen=True)
 class FlowState:
-    """What the controls say. A parameter of a flow is given by its values at five knots over x."""
+    """The values of the controls; a parameter of the flow is its values at five knots over x."""
 
-    kernel: str = latent_fields.kernel()
-    lengthscale: float = latent_fields.lengthscale()
-    variance: float = latent_fields.variance()
-    period: float = latent_fields.period()
-    seed: int = latent_fields.seed()
-    flow: str = shown("linear", Choice("flow G", FLOWS, group="Flow"))
-    source: str = shown("profiles", Choice("θ(x) comes from", SOURCES, group="Flow"))
+    kernel: str = controls.latent_kernel()
+    lengthscale: float = controls.latent_lengthscale()
+    variance: float = controls.latent_variance()
+    period: float = controls.latent_period()
+    seed: int = controls.draw_number()
+    flow: str = controlled("linear", Choice("flow G", FLOWS, group="Flow"))
+    source: str = controlled("profiles", Choice("θ(x) comes from", SOURCES, group="Flow"))
     linear_a: tuple[float, ...] = _parameter("linear_a", 1.5)
     linear_b: tuple[float, ...] = _parameter("linear_b", 1.0)
     sal_a: tuple[float, ...] = _parameter("sal_a", 0.5)
@@ -81,16 +82,16 @@ class FlowState:
     tanh_a2: tuple[float, ...] = _parameter("tanh_a2", 1.0)
     tanh_b2: tuple[float, ...] = _parameter("tanh_b2", 2.0)
     tanh_c2: tuple[float, ...] = _parameter("tanh_c2", 1.0)
-    network_seed: int = shown(
+    network_seed: int = controlled(
         0, Whole("network number", 0, 9999, typed=True, group="Flow", when=_from_network)
     )
-    amount: float = shown(
+    amount: float = controlled(
         1.0,
         Number("amount of change", 0.0, 3.0, group="Flow", when=_from_network,
-               right="flows that change more with x"),
+               effect="a flow that changes more with x"),
     )  # fmt: skip
-    at: float = shown(
-        0.0, Number("input x to look at", -3.0, 3.0, right="the marked x moves right")
+    at: float = controlled(
+        0.0, Number("input x to look at", -3.0, 3.0, effect="the marked x moves right")
     )
 
 
@@ -104,8 +105,20 @@ def build_flow(name: str) -> flows.Flow:
 class FlowExplorer(Explorer):
     """See what a flow does to a Gaussian process: to its paths, its marginals and its covariance.
 
+    The figures show draws of the latent f₀ and of the warped process f = G(f₀), the parameters of
+    the flow over x, the map G and the densities at the marked x, and both covariance matrices.
     Every parameter of the flow may depend on x: press ∿ beside its slider and drag the knots, or
-    take the parameters from a random network.
+    take the parameters from a random network. A click into the upper two figures marks an x.
+
+    Parameters
+    ----------
+    values : where the controls start, by the names of the fields of `FlowState`
+
+    Examples
+    --------
+    >>> explorer = FlowExplorer(linear_a=(-2.0,) * 5, linear_b=(0.5,) * 5)
+    >>> print(explorer.summary.partition(". ")[2])
+    Its covariance depends on x − x′ alone: the process is stationary.
     """
 
     State = FlowState
@@ -121,38 +134,38 @@ class FlowExplorer(Explorer):
     full_width = ("paths", "parameters")
     presets: ClassVar = {
         "Nothing happens": Preset(
-            "Scale 1 and shift 0 leave every draw as it is. All training starts here.",
+            "Scale 1 and shift 0 leave every draw unchanged. All training starts here.",
             {"linear_a": (1.0,) * 5, "linear_b": (0.0,) * 5},
         ),
         "Upside down": Preset(
-            "A negative scale mirrors each draw. The marginal does not notice, and neither does "
+            "A negative scale mirrors each draw. The marginal does not change, and neither does "
             "the covariance.",
             {"linear_a": (-1.0,) * 5, "linear_b": (0.0,) * 5},
         ),
         "Louder to the right": Preset(
-            "The scale grows with x. The covariance is no longer the same along its diagonals: the "
-            "process is not stationary any more, although f₀ is.",
+            "The scale grows with x. The covariance is no longer constant along its diagonals: the "
+            "process is not stationary, although f₀ is.",
             {"linear_a": (0.1, 0.4, 1.0, 1.8, 3.0), "linear_b": (0.0,) * 5},
         ),
         "Two levels": Preset(
-            "Two steep steps push values apart: most of the density moves to a few levels, and no "
-            "Gaussian process could have such a marginal.",
+            "Steep steps push values apart: most of the density moves to a few levels. No Gaussian "
+            "process has such a marginal.",
             {"flow": "tanh", "tanh_a1": (2.0,) * 5, "tanh_b1": (5.0,) * 5, "tanh_c1": (0.0,) * 5,
              "tanh_a2": (0.05,) * 5},
         ),
         "A heavy tail": Preset(
-            "Skew and heavy tails: rare high peaks in paths that are otherwise flat.",
+            "Skew and heavy tails: rare, high peaks in paths that are otherwise flat.",
             {"flow": "sal", "sal_a": (-1.0,) * 5, "sal_b": (1.6,) * 5},
         ),
         "As a network does it": Preset(
-            "A network with random weights makes all parameters functions of x at once. This is "
-            "what ETGP learns, one such set for each class.",
+            "A network with random weights turns all parameters into functions of x. An ETGP "
+            "learns such a network, with one set of parameters for each class.",
             {"flow": "sal+linear", "source": "network", "network_seed": 3},
         ),
     }  # fmt: skip
 
-    def numbers(self, state: FlowState) -> Iterator[tuple[str, Any]]:
-        latent = latent_fields.arguments(state)
+    def compute_records(self, state: FlowState) -> Iterator[tuple[str, Any]]:
+        latent = controls.kernel_arguments(state)
         theta = _theta(state)
         yield "paths", _paths(latent, state.seed, state.flow, theta, state.at)
         yield "parameters", _parameters(state.flow, theta, state.at)
@@ -165,10 +178,10 @@ class FlowExplorer(Explorer):
     def title(self, state: FlowState) -> str:
         return f"One Gaussian process through one flow, {state.flow.upper().replace('+', ' → ')}"
 
-    def words(self, state: FlowState) -> str:
+    def describe(self, state: FlowState) -> str:
         before, after = self._records["latent_covariance"], self._records["covariance"]
-        moves = bool(np.ptp(self._records["parameters"].values, axis=0).max() > 1e-9)
-        return f"{_effect(self._records['density'])} {_stationarity(before, after, moves)}"
+        varies = bool(np.ptp(self._records["parameters"].values, axis=0).max() > 1e-9)
+        return f"{_effect(self._records['density'])} {_stationarity(before, after, varies)}"
 
     def code(self, state: FlowState) -> str:
         theta = _theta(state)
@@ -180,7 +193,7 @@ class FlowExplorer(Explorer):
                 "from etgp_viz.records import flow as flow_records",
                 "from etgp_viz.figures import density, flow_map, matrix, parameters, paths",
                 "",
-                latent_fields.code(state),
+                controls.kernel_code(state),
                 f"flow = {_flow_code(flow)}",
                 "",
                 "def theta(x):  # raw parameters of the flow at each x, [N, P]",
@@ -196,7 +209,9 @@ class FlowExplorer(Explorer):
                 '    "parameters": flow_records.parameters(x, flow, theta(x), at[0]),',
                 '    "map": marginal,',
                 '    "density": marginal,',
-                '    "latent_covariance": flow_records.Matrix(coarse, K_coarse, "Cov[f₀(x), f₀(x′)]"),',
+                '    "latent_covariance": flow_records.Matrix(',
+                f"        coarse, K_coarse, {LATENT_NAME!r}",
+                "    ),",
                 '    "covariance": flow_records.covariance(coarse, K_coarse, flow, theta(coarse)),',
                 "}",
                 'paths.make(records["paths"]).show()',
@@ -209,20 +224,18 @@ class FlowExplorer(Explorer):
         )
 
     def print_figure(self) -> Any:
-        from etgp_viz.figures.print import (
-            flow as print_flow,  # matplotlib: only when it is asked for
-        )
+        from etgp_viz.figures.print import flow as print_flow  # matplotlib, only when needed
 
         return print_flow.make(**self._records)
 
-    def clicked(self, figure: str, panel: str, x: float, y: float) -> None:
+    def on_click(self, figure: str, panel: str, x: float, y: float) -> None:
         if figure in ("paths", "parameters"):
             self.set(at=float(np.clip(x, X[0], X[-1])))
 
 
 @dataclass(frozen=True)
 class Theta:
-    """Where the parameters of the flow come from: profiles of the sliders, or a random network."""
+    """Where the parameters of the flow come from: profiles set by sliders, or a random network."""
 
     profiles: tuple[tuple[float, ...], ...] | None = None
     seed: int = 0
@@ -236,7 +249,7 @@ class Theta:
         return prior.params_from_profiles(flow, named, x, span=(X[0], X[-1]))
 
     def code(self, flow: flows.Flow) -> list[str]:
-        """The body of a function that does what `at` does."""
+        """The body of a function that returns what `at` returns."""
         if self.profiles is None:
             call = f"prior.random_network(flow, 2, seed={self.seed}, amount={self.amount!r})"
             return [f"    network = {call}", "    return network(x[:, None]).numpy()[:, 0]"]
@@ -256,7 +269,7 @@ def _theta(state: FlowState) -> Theta:
     return Theta(profiles=tuple(getattr(state, name) for name in names))
 
 
-# Each stage is computed again only when something that it depends on has changed.
+# Each stage is cached, and computed again only when something that it depends on has changed.
 
 
 @lru_cache(maxsize=4)
@@ -308,7 +321,7 @@ def _marginal(latent: tuple[Any, ...], name: str, theta: Theta, at: float) -> fl
 
 @lru_cache(maxsize=2)
 def _latent_covariance(latent: tuple[Any, ...]) -> flow_records.Matrix:
-    return flow_records.Matrix(COARSE, _kernel_matrix(True, latent), "Cov[f₀(x), f₀(x′)]")
+    return flow_records.Matrix(COARSE, _kernel_matrix(True, latent), LATENT_NAME)
 
 
 @lru_cache(maxsize=2)
@@ -318,12 +331,15 @@ def _covariance(latent: tuple[Any, ...], name: str, theta: Theta) -> flow_record
 
 
 def _effect(record: flow_records.Marginal) -> str:
-    """What the flow does to the marginal at the marked x, in words."""
+    """A sentence about the effect of the flow on the marginal at the marked x."""
     mean, deviation, skew = record.moments
     if np.max(np.abs(record.g - record.f)) < 1e-3:
         return f"At x = {record.at:.2f} the flow changes nothing: warped and latent values agree."
     if deviation < 1e-6:
-        return f"At x = {record.at:.2f} the flow flattens everything to {mean:.2f}: no way back."
+        return (
+            f"At x = {record.at:.2f} the flow flattens everything to {mean:.2f} and cannot be "
+            "inverted."
+        )
     flipped = ", upside down" if record.g[-1] < record.g[0] else ""
     lean = "skewed to the right" if skew > 0.1 else "skewed to the left"
     shape = "still Gaussian" if record.is_linear else lean if abs(skew) > 0.1 else "not Gaussian"
@@ -334,21 +350,21 @@ def _effect(record: flow_records.Marginal) -> str:
     )
 
 
-def _stationarity(before: flow_records.Matrix, after: flow_records.Matrix, moves: bool) -> str:
-    """Whether the covariance depends on x − x′ alone, and the flow not on x, in words."""
+def _stationarity(before: flow_records.Matrix, after: flow_records.Matrix, varies: bool) -> str:
+    """A sentence about whether the process is stationary; `varies`: its flow depends on x."""
     base, warped = flow_records.not_toeplitz(before.values), flow_records.not_toeplitz(after.values)
     if warped < 1e-3:
-        rest = ", but its marginals change with x: it is not" if moves else ": the process is"
+        rest = ", but its marginals change with x: it is not" if varies else ": the process is"
         return f"Its covariance depends on x − x′ alone{rest} stationary."
-    whose = "as the latent's own" if base > 1e-3 else "although the latent's does"
+    latent = "and neither does that of f₀" if base > 1e-3 else "although that of f₀ does"
     return (
-        f"Its covariance does not depend on x − x′ alone, {whose}: {warped:.0%} of it is no "
-        "Toeplitz matrix."
+        f"Its covariance does not depend on x − x′ alone, {latent}: {warped:.0%} of it is not "
+        "Toeplitz."
     )
 
 
 def _flow_code(flow: flows.Flow) -> str:
-    """A flow as Python that makes it."""
+    """The Python expression that makes a flow."""
     if isinstance(flow, flows.Compose):
         return f"flows.Compose([{', '.join(map(_flow_code, flow.flows))}])"
     return f"flows.{flow!r}"

@@ -1,17 +1,16 @@
-// What a page of an explorer needs from the browser: pictures that follow the width of their place,
-// alt text, one class standing out under the mouse, one cursor for all, clicks in a picture, arrow
-// keys on logarithmic sliders, a way back to a control's default, the clipboard and downloads.
+// What the page of an explorer needs from the browser: figures that follow the width of their place,
+// alt text, one class standing out under the mouse, a shared cursor, clicks in figures, arrow keys on
+// logarithmic sliders, controls that return to their default, the clipboard and downloads.
+// fast_plotly/panels.js precedes this file.
 
-const PLOT = ".js-plotly-plot";
-
-// plotly listens to the window only, and would miss a side bar that opens, a dragged border and the
-// moment at which a new figure gets its place.
-function followWidth(el, found) {
+// plotly listens to the window only. It would miss an opening side bar, a dragged border and the
+// moment when a new figure is put in its place.
+function followWidth(el, onPage) {
   let page = null;
   const observer = new ResizeObserver(() => {
     if (!page && (page = el.closest(".etgp-viz"))) {
       observer.observe(page);
-      found(page);
+      onPage(page);
     }
     window.dispatchEvent(new Event("resize"));
   });
@@ -19,36 +18,28 @@ function followWidth(el, found) {
   return observer;
 }
 
-function describe(page, words) {
+function describe(page, text) {
   for (const plot of page.querySelectorAll(PLOT)) {
     plot.setAttribute("role", "img");
-    plot.setAttribute("aria-label", words);
+    plot.setAttribute("aria-label", text);
   }
 }
 
-// Dim every class but one, in all pictures of the page. Traces of class c carry legendgroup "c".
-function emphasise(page, group) {
-  for (const plot of page.querySelectorAll(PLOT)) {
-    for (const trace of plot._fullData ?? []) {
-      const dim = group && /^\d+$/.test(trace.legendgroup) && trace.legendgroup !== group;
-      for (const mark of plot.querySelectorAll(`.trace${trace.uid}`))
-        mark.style.opacity = dim ? 0.15 : "";
-    }
-  }
-}
-
+// The class under the mouse stands out in all figures of the page.
 function watchHover(page) {
-  for (const plot of page.querySelectorAll(PLOT)) {
+  const plots = () => [...page.querySelectorAll(PLOT)];
+  const emphasiseAll = (group) => plots().forEach((plot) => emphasise(plot, group));
+  for (const plot of plots()) {
     if (plot.dataset.etgpHover || !plot.on) continue;
     plot.dataset.etgpHover = "on";
-    plot.on("plotly_hover", (event) => emphasise(page, event.points[0].data.legendgroup));
-    plot.on("plotly_unhover", () => emphasise(page, null));
+    plot.on("plotly_hover", (event) => emphasiseAll(event.points[0].data.legendgroup));
+    plot.on("plotly_unhover", () => emphasiseAll(null));
   }
 }
 
-// One cursor for all figures that share the x axis: a thin line at the same x in each of them.
+// A thin line under the mouse, at the same x in all figures that share the x axis.
 function watchCursor(page) {
-  const panels = () => [...page.querySelectorAll(".etgp-shares-x .nsewdrag")];
+  const panels = () => [...page.querySelectorAll(`.etgp-shares-x ${PANEL}`)];
   const lineIn = (box) => {
     const line = box.querySelector(".etgp-cursor") ?? document.createElement("div");
     line.className = "etgp-cursor";
@@ -56,7 +47,7 @@ function watchCursor(page) {
     return line;
   };
   page.addEventListener("mousemove", (event) => {
-    const here = event.target.closest?.(".etgp-shares-x .nsewdrag")?.getBoundingClientRect();
+    const here = event.target.closest?.(`.etgp-shares-x ${PANEL}`)?.getBoundingClientRect();
     for (const panel of panels()) {
       const box = panel.closest(".etgp-shares-x");
       const line = lineIn(box), place = panel.getBoundingClientRect(), outer = box.getBoundingClientRect();
@@ -70,27 +61,18 @@ function watchCursor(page) {
   });
 }
 
-// A click anywhere in a panel, in the units of its axes; plotly itself only reports clicks on points.
+// Clicks anywhere in a panel, in the units of its axes; plotly itself only reports clicks on points.
 function watchClicks(page, send) {
   let start = null;
-  const panelOf = (event) => event.target.closest?.(".nsewdrag");
   const down = (event) => {
-    const panel = panelOf(event);
+    const panel = event.target.closest?.(PANEL);
     start = panel && { panel, x: event.clientX, y: event.clientY };
   };
   const up = (event) => {
     if (!start || Math.hypot(event.clientX - start.x, event.clientY - start.y) > 4) return;
-    const plot = start.panel.closest(PLOT);
-    const figure = plot.closest("[class*=etgp-figure-]")?.className.match(/etgp-figure-(\w+)/)?.[1];
-    const [, x, y] = start.panel.dataset.subplot.match(/x(\d*)y(\d*)/);
-    const box = start.panel.getBoundingClientRect();
-    const layout = plot._fullLayout;
-    send({
-      click: figure,
-      panel: start.panel.dataset.subplot,
-      x: layout[`xaxis${x}`].p2d(event.clientX - box.left),
-      y: layout[`yaxis${y}`].p2d(event.clientY - box.top),
-    });
+    const place = start.panel.closest("[class*=etgp-figure-]");
+    const values = valuesAt(start.panel, event);
+    if (values) send({ click: place?.className.match(/etgp-figure-(\w+)/)?.[1], ...values });
     start = null;
   };
   page.addEventListener("mousedown", down, true);
@@ -98,7 +80,7 @@ function watchClicks(page, send) {
   return () => window.removeEventListener("mouseup", up, true);
 }
 
-// Double click on a control, or Delete while it has the focus: back to its default.
+// A double click on a control, or Delete while it has the focus, returns it to its default.
 function watchDefaults(page, send) {
   const back = (event) => {
     if (event.target.closest("input, [contenteditable=true]")) return;
@@ -111,7 +93,7 @@ function watchDefaults(page, send) {
   });
 }
 
-// A logarithmic slider has no steps of its own: an arrow key moves it by a part of its range.
+// A logarithmic slider has no steps of its own: an arrow key moves it by a fraction of its range.
 function watchArrows(page) {
   page.addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 }[event.key];
@@ -130,7 +112,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return false; // no permission: the text stands in the page, ready to be copied by hand
+    return false; // no permission: the text is on the page, to be copied by hand
   }
 }
 

@@ -1,4 +1,4 @@
-"""Watch an ETGP learn: data, ELBO, inducing points, q(f₀), warped processes and probabilities."""
+"""An ETGP while it learns: data, ELBO, inducing points, q(f₀), warped processes, probabilities."""
 
 import dataclasses
 import time
@@ -12,9 +12,9 @@ from etgp_viz.core.optimiser import TrainingError
 from etgp_viz.explorers import inference_session
 from etgp_viz.explorers.background import Worker, stop_all
 from etgp_viz.explorers.base import Explorer, Preset
-from etgp_viz.explorers.fields import Choice, Number, Whole, shown
-from etgp_viz.explorers.inference_session import Seen, Study, View, is_flat
-from etgp_viz.explorers.points import MOST, Points
+from etgp_viz.explorers.controls import MAX_POINTS, Points
+from etgp_viz.explorers.fields import Choice, Number, Whole, controlled
+from etgp_viz.explorers.inference_session import InferenceSession, Snapshot, View, is_planar
 from etgp_viz.figures import class_regions, elbo, latent_posterior, node_errors, warped_posterior
 from etgp_viz.figures.print import inference as print_inference
 
@@ -29,60 +29,81 @@ DATA = {
 }
 FLOWS = {"linear": "LINEAR", "sal": "SAL", "tanh": "TANH"}
 BATCHES = {0: "all rows", 16: "16 rows", 32: "32 rows", 60: "60 rows"}
-REACH = 6.0  # of clicks
-STEPS_A_PLAY = 5000
-TOUR = (0, 5, 10, 20, 40, 70, 100, 150, 200, 300, 400)  # where a handout shows the training
-COMPARE_EVERY = 4.0  # seconds between two comparisons of quadrature while training
-WORDS_EVERY = 2.0  # seconds between two sentences while training: a screen reader reads each
+REACH = 6.0  # clicks further from the origin are moved to this distance
+STEPS_PER_PLAY = 5000
+TOUR = (0, 5, 10, 20, 40, 70, 100, 150, 200, 300, 400)  # steps at which a handout shows training
+QUADRATURE_EVERY = 4.0  # seconds between two computations of quadrature errors while training
+SUMMARY_EVERY = 2.0  # seconds between two summaries while training: a screen reader reads each
 
 
 @dataclass(frozen=True)
 class InferenceState:
-    """What the controls say. `added` holds three numbers for each clicked point: x₁, x₂, class."""
+    """The values of the controls; `added` has x₁, x₂ and the class of each clicked point."""
 
-    data: str = shown("waves", Choice("data", DATA, group="Data"))
-    num_classes: int = shown(
-        3, Whole("classes C", 3, 8, group="Data", right="more classes; compiles anew")
+    data: str = controlled("waves", Choice("data", DATA, group="Data"))
+    num_classes: int = controlled(
+        3, Whole("classes C", 3, 8, group="Data", effect="more classes; compiles again")
     )
-    num_data: int = shown(200, Whole("points N", 60, 600, 20, group="Data", right="more points"))
-    noise: float = shown(0.1, Number("noise", 0.0, 1.0, group="Data", right="classes overlap more"))
-    seed: int = shown(0, Whole("draw number", 0, 9999, typed=True, group="Data"))
-    paint: int = shown(1, Whole("a click adds class", 1, 8, group="Data", right="a later class"))
-    added: tuple[float, ...] = shown((), Points("added by clicks", REACH, 8, group="Data"))
-    flow: str = shown("linear", Choice("flow G", FLOWS, group="Model"))
-    num_inducing: int = shown(
-        15, Whole("inducing points M", 3, 50, group="Model", right="a finer latent; compiles anew")
+    num_data: int = controlled(
+        200, Whole("points N", 60, 600, 20, group="Data", effect="more points")
     )
-    hidden: int = shown(
-        25, Whole("hidden width H", 5, 100, 5, group="Model", right="flows that bend more with x")
+    noise: float = controlled(
+        0.1, Number("noise", 0.0, 1.0, group="Data", effect="classes overlap more")
     )
-    dropout: float = shown(
-        0.25, Number("dropout", 0.0, 0.75, group="Model", right="PE and BA differ more")
+    seed: int = controlled(0, Whole("draw number", 0, 9999, typed=True, group="Data"))
+    paint: int = controlled(
+        1, Whole("a click adds class", 1, 8, group="Data", effect="a later class")
     )
-    num_quadrature: int = shown(
-        20, Whole("nodes Q", 1, 40, group="Model", right="a more exact ELBO")
+    added: tuple[float, ...] = controlled((), Points("added by clicks", REACH, 8, group="Data"))
+    flow: str = controlled("linear", Choice("flow G", FLOWS, group="Model"))
+    num_inducing: int = controlled(
+        15,
+        Whole("inducing points M", 3, 50, group="Model", effect="a finer latent; compiles again"),
     )
-    learning_rate: float = shown(
+    hidden: int = controlled(
+        25, Whole("hidden width H", 5, 100, 5, group="Model", effect="flows that bend more with x")
+    )
+    dropout: float = controlled(
+        0.25, Number("dropout", 0.0, 0.75, group="Model", effect="PE and BA differ more")
+    )
+    num_quadrature: int = controlled(
+        20, Whole("nodes Q", 1, 40, group="Model", effect="a more exact ELBO")
+    )
+    learning_rate: float = controlled(
         0.02,
         Number("learning rate", 0.001, 0.1, log=True, group="Training",
-               right="longer steps, at once"),
+               effect="longer steps, also during training"),
     )  # fmt: skip
-    batch_size: int = shown(0, Choice("mini-batch B", BATCHES, group="Training"))
-    samples: int = shown(10, Whole("dropout draws S", 1, 40, right="a smoother BA"))
-    cut: float = shown(
-        0.0, Number("cut at x₂", -3.0, 3.0, when=is_flat, right="the cut moves upwards")
+    batch_size: int = controlled(0, Choice("mini-batch B", BATCHES, group="Training"))
+    samples: int = controlled(10, Whole("dropout draws S", 1, 40, effect="a smoother BA"))
+    cut: float = controlled(
+        0.0, Number("cut at x₂", -3.0, 3.0, when=is_planar, effect="the cut moves upwards")
     )
 
 
-# What belongs to how a model is looked at or goes on; all else makes another model.
-ALONGSIDE = ("paint", "learning_rate", "samples", "cut")
+# Fields that can change without rebuilding the model.
+KEEP_MODEL = ("paint", "learning_rate", "samples", "cut")
 
 
 class InferenceExplorer(Explorer):
-    """Train an ETGP on toy data and watch it learn; click into a picture to add a point.
+    """Train an ETGP on toy data and watch it learn; click into a figure to add a point.
 
-    The buttons above the pictures play, pause, step, stop (and keep the best parameters, as `fit`
-    does) and start over. Training runs in the background; a change of data or model ends it.
+    The figures show class probabilities by point estimate (PE) and by Bayesian average (BA), the
+    latent q(f₀) with its inducing points, the warped processes, the ELBO, and the error of the
+    quadrature. The buttons above them play, pause, step, stop (which keeps the best parameters, as
+    `fit` does) and start over. Training runs in the background; a change of data or model ends it.
+
+    Parameters
+    ----------
+    values : where the controls start, by the names of the fields of `InferenceState`
+
+    Examples
+    --------
+    >>> explorer = InferenceExplorer(num_data=60, num_inducing=5)
+    >>> print(explorer.summary.partition(".")[0])
+    60 points of 3 classes
+    >>> explorer.steps, explorer.is_training
+    (0, False)
     """
 
     State = InferenceState
@@ -97,221 +118,230 @@ class InferenceExplorer(Explorer):
     }
     presets: ClassVar = {
         "Waves along a line": Preset(
-            "Three classes by turns along x. Press play: one latent f₀ learns the waves, and each "
-            "flow bends it up where its class is at home.",
+            "Three classes alternate along x. Press play: one latent f₀ learns the waves, and each "
+            "flow bends it upwards where its class is found.",
             {},
         ),
         "A class that is at home in one place": Preset(
-            "The last class exists for 1 < x < 2 only. Watch its process rise there and nowhere "
-            "else: the same f₀ goes into it, so this is the work of its flow.",
+            "The last class is found only for 1 < x < 2. Watch its process rise there and nowhere "
+            "else: it comes from the same f₀, so this is the work of its flow.",
             {"data": "region 1-d", "num_classes": 4, "noise": 0.05, "learning_rate": 0.03},
         ),
         "Spirals": Preset(
-            "Borders that wind. With few inducing points the latent cannot follow the arms: try M "
-            "= 8 and then M = 40.",
+            "Winding borders. With few inducing points the latent cannot follow the arms: try "
+            "M = 8 and then M = 40.",
             {"data": "spirals", "num_data": 300, "num_inducing": 30, "learning_rate": 0.04},
         ),
         "Many moons": Preset(
-            "Seven classes, still one Gaussian process. Pale places are those where the model is "
-            "unsure, the grey line is where its entropy is half of the largest.",
+            "Seven classes, still one Gaussian process. Where colours are pale, the model is "
+            "unsure; on the grey line its entropy is half the maximum.",
             {"data": "moons", "num_classes": 7, "num_data": 400, "num_inducing": 30,
              "learning_rate": 0.04},
         ),
         "Clouds that overlap": Preset(
             "No border is right here: a good model stays unsure between the clouds. Compare the "
-            "colours of PE and BA where no data are.",
+            "colours of PE and BA where there are no data.",
             {"data": "blobs", "num_classes": 4, "noise": 0.9, "num_data": 300, "dropout": 0.5,
              "learning_rate": 0.03},
         ),
         "Too few nodes": Preset(
-            "Two nodes for a TANH flow: the ELBO that is climbed is not the ELBO. Train, and see "
-            "in the last picture how far two nodes are from the truth, and Monte Carlo too.",
+            "Two nodes for a TANH flow: training maximises something that is not the ELBO. Train, "
+            "and see in the last figure how far two nodes, and Monte Carlo, are from the truth.",
             {"flow": "tanh", "num_quadrature": 2, "learning_rate": 0.03},
         ),
     }  # fmt: skip
 
     def __init__(self, **values: Any) -> None:
-        stop_all()  # what an earlier explorer does would only take time from this one
-        self._made_for: InferenceState | None = None
+        stop_all()  # training of an earlier explorer would slow this one down
+        self._built_for: InferenceState | None = None
         self._worker: Worker | None = None
-        self._keep_best, self._said = False, 0.0
+        self._keep_best, self._summarised = False, 0.0
         super().__init__(**values)
         self.controls["learning_rate"].readout_format = ".4f"
 
-    # The training ---------------------------------------------------------------------------
+    # The training ---------------------------------------------------------------------------------
 
     @property
     def steps(self) -> int:
-        """Steps of the training in the picture."""
-        return self._seen.steps
+        """Training steps behind what the figures show."""
+        return self._snapshot.steps
 
     @property
     def is_training(self) -> bool:
-        """Whether a training is going on."""
+        """Whether training is running in the background."""
         return self._worker is not None
 
     def actions(self) -> Iterable[tuple[str, str, Any]]:
         return [
-            ("▶ play", "Train on, in the background", self.play),
-            ("❚❚ pause", "Hold the training here; play goes on", self.pause),
-            ("▶❚ step", "One step, then hold", self.step),
+            ("▶ play", "Train in the background", self.play),
+            ("❚❚ pause", "Pause the training; play continues it", self.pause),
+            ("▶❚ step", "Take one step, then pause", self.step),
             ("■ stop", "End the training and keep its best parameters, as fit does", self.stop),
-            ("↺ start over", "Back to the model before training", self.start_over),
+            ("↺ start over", "Return to the model before training", self.start_over),
         ]
 
-    def play(self, steps: int = STEPS_A_PLAY) -> None:
-        """Train on for so many steps, or until `pause`; returns at once."""
+    def play(self, steps: int = STEPS_PER_PLAY) -> None:
+        """Train in the background for some steps, or until `pause`; returns at once.
+
+        Parameters
+        ----------
+        steps : the number of steps to add
+        """
         if self._worker is not None:
             return
-        study = self._study  # of this worker alone, until it is done
-        training, until = study.training, study.training.steps + steps
+        session = self._session  # belongs to this worker alone until it has finished
+        training, until = session.training, session.training.steps + steps
 
-        def work() -> bool:
+        def step() -> bool:
             training.learning_rate = self._rate
             training.step()
             return training.steps < until
 
-        def look(last: bool) -> Seen:
+        def snapshot(last: bool) -> Snapshot:
             if last and self._keep_best:
                 training.keep_best()
-            study.compare(0.0 if last else COMPARE_EVERY)
-            return study.look(self._view)
+            session.quadrature_errors(0.0 if last else QUADRATURE_EVERY)
+            return session.snapshot(self._view)
 
         self._keep_best = False
-        self._worker = Worker(work, look, self._show, self._finished)
-        self._tell(self.state)
+        self._worker = Worker(step, snapshot, self._show, self._on_finish)
+        self._update_text(self.state)
         self._worker.start()
 
     def pause(self) -> None:
-        """Hold the training after the step that is going on."""
+        """Pause the training after the current step."""
         if self._worker is not None:
             self._worker.stop()
 
     def step(self) -> None:
-        """One step; a training that is going on is held instead."""
+        """Take one step; pause if training is running."""
         if self._worker is None:
             self.play(steps=1)
         else:
             self.pause()
 
     def stop(self) -> None:
-        """End the training, and give the model the parameters of its best epoch."""
+        """End the training, and set the model to the parameters of its best epoch."""
         if self._worker is not None:
             self._keep_best = True
             self._worker.stop()
-        elif self._study.training.steps:
-            self._study.training.keep_best()
-            self._show(self._study.look(self._view))
+        elif self._session.training.steps:
+            self._session.training.keep_best()
+            self._show(self._session.snapshot(self._view))
 
     def start_over(self) -> None:
-        """The model as it was before training."""
-        self._made_for = None
-        self._rescale()
+        """Return to the model before training."""
+        self._built_for = None
+        self._fit_axes()
 
     def wait(self) -> None:
-        """Return when the training has ended; for scripts, in which no page is drawn meanwhile."""
+        """Return when the training has ended; for scripts, where no page is waiting to be drawn."""
         if self._worker is not None:
             self._worker.join()
 
     def tour(self, name: str = "") -> tuple[str, Iterator[tuple[int, str, bool]]]:
-        return super().tour(name) if name else ("training steps", self._training())
+        return super().tour(name) if name else ("training steps", self._training_tour())
 
-    def _training(self) -> Iterator[tuple[int, str, bool]]:
-        """A training from its start, with a halt now and then, and none in the background."""
+    def _training_tour(self) -> Iterator[tuple[int, str, bool]]:
+        """Train from the start, in this thread, with a stop at each entry of `TOUR`."""
         self.start_over()
         for position, steps in enumerate(TOUR):
-            training = self._study.training
+            training = self._session.training
             training.learning_rate = self._rate
             if steps > training.steps:
                 training.step(steps - training.steps)
-            self._show(self._study.look(self._view))
+            self._show(self._session.snapshot(self._view))
             yield position, str(steps), steps == TOUR[-1]
         self.start_over()
 
-    def _show(self, seen: Seen) -> None:
-        self._seen = seen
+    def _show(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
         self._redraw()
 
-    def _finished(self, error: Exception | None) -> None:
+    def _on_finish(self, error: Exception | None) -> None:
         self._worker = None
         self._redraw()
         if error is not None:
-            self._page.warn(_friendly(error, self._study.training.steps))
+            self._page.warn(_explain(error, self._session.training.steps))
 
-    # What the base asks for -----------------------------------------------------------------
+    # What every explorer defines ------------------------------------------------------------------
 
-    def numbers(self, state: InferenceState) -> Iterator[tuple[str, Any]]:
+    def compute_records(self, state: InferenceState) -> Iterator[tuple[str, Any]]:
         self._rate, self._view = state.learning_rate, View(state.cut, state.samples)
-        kept = {name: getattr(InferenceState(), name) for name in ALONGSIDE}
-        made_for = dataclasses.replace(state, **kept)
-        if made_for != self._made_for:
+        defaults = {name: getattr(InferenceState(), name) for name in KEEP_MODEL}
+        build_for = dataclasses.replace(state, **defaults)
+        if build_for != self._built_for:
             self._begin(state)
-            # The data first: making the model takes longer.
-            yield "point", self._study.blank(0)
-            self._seen = self._study.look(self._view)
-            self._made_for = made_for
-        elif not self.is_training and self._seen.view != self._view:
-            self._seen = self._study.look_again(self._seen, self._view)
-        beliefs = self._seen.beliefs
+            # The data first: building the model takes longer.
+            yield "point", self._session.untrained_probabilities(0)
+            self._snapshot = self._session.snapshot(self._view)
+            self._built_for = build_for
+        elif not self.is_training and self._snapshot.view != self._view:
+            self._snapshot = self._session.with_view(self._snapshot, self._view)
+        beliefs = self._snapshot.beliefs
         yield "point", beliefs.point
-        yield "elbo", self._seen.curve
+        yield "elbo", self._snapshot.curve
         yield "latent", beliefs.latent
         yield "bayes", beliefs.bayes
         yield "warped", beliefs.warped
-        yield "nodes", self._seen.errors if self.is_training else self._study.compare()
+        errors = self._snapshot.errors if self.is_training else self._session.quadrature_errors()
+        yield "nodes", errors
 
     def _begin(self, state: InferenceState) -> None:
-        """Other data or another model: a training that is going on is left behind."""
+        """Start a session for new data or a new model; abandon a training that is running."""
         if self._worker is not None:
             self._worker.abandon()
             self._worker = None
-        self._study = Study(state)
+        self._session = InferenceSession(state)
 
-    def _tell(self, state: InferenceState) -> None:
-        """The title at every look; the sentence less often, since a screen reader reads it out."""
+    def _update_text(self, state: InferenceState) -> None:
+        """Update the title always, the summary less often, since a screen reader reads it out."""
         now = time.monotonic()
-        if self.is_training and self.steps and now - self._said < WORDS_EVERY:
-            self._page.head(self.title(state))
+        if self.is_training and self.steps and now - self._summarised < SUMMARY_EVERY:
+            self._page.show_title(self.title(state))
         else:
-            self._said = now
-            super()._tell(state)
+            self._summarised = now
+            super()._update_text(state)
 
     def title(self, state: InferenceState) -> str:
         if self.is_training:
-            what = f"training, step {self.steps}" if self.steps else "compiling the training step …"
+            stage = (
+                f"training, step {self.steps}" if self.steps else "compiling the training step …"
+            )
         else:
-            what = f"{self.steps} steps" if self.steps else "before training"
-        return f"One latent process learns {state.num_classes} classes: {what}"
+            stage = f"{self.steps} steps" if self.steps else "before training"
+        return f"One latent process learns {state.num_classes} classes: {stage}"
 
-    def words(self, state: InferenceState) -> str:
-        seen, beliefs = self._seen, self._seen.beliefs
-        if not seen.steps:
-            wait = "This takes some seconds." if self.is_training else "Press play to train."
+    def describe(self, state: InferenceState) -> str:
+        snapshot, beliefs = self._snapshot, self._snapshot.beliefs
+        if not snapshot.steps:
+            wait = "This takes a few seconds." if self.is_training else "Press play to train."
             return (
                 f"{len(beliefs.point.X)} points of {state.num_classes} classes. Every flow is "
-                f"still the identity, so all classes are about equally likely everywhere. {wait}"
+                f"still the identity, so all classes are equally likely everywhere. {wait}"
             )
-        curve, difference = seen.curve, beliefs.point.probabilities - beliefs.bayes.probabilities
+        curve = snapshot.curve
+        difference = beliefs.point.probabilities - beliefs.bayes.probabilities
         return (
-            f"After {seen.steps} steps the ELBO is {curve.elbo[-1]:.1f}: expected log-likelihood "
-            f"{curve.expected[-1]:.1f}, KL {curve.kl[-1]:.1f}. The point estimate gets "
-            f"{beliefs.point.accuracy:.0%} of the points right and the Bayesian average "
-            f"{beliefs.bayes.accuracy:.0%}; their probabilities differ by up to "
+            f"After {snapshot.steps} steps the ELBO is {curve.elbo[-1]:.1f}: expected "
+            f"log-likelihood {curve.expected[-1]:.1f}, KL {curve.kl[-1]:.1f}. The point estimate "
+            f"classifies {beliefs.point.accuracy:.0%} of the points correctly, the Bayesian "
+            f"average {beliefs.bayes.accuracy:.0%}; their probabilities differ by up to "
             f"{np.max(np.abs(difference)):.2f}."
         )
 
     def code(self, state: InferenceState) -> str:
-        return inference_session.code(state, self._seen.history)
+        return inference_session.code(state, self._snapshot.history)
 
     def print_figure(self) -> Any:
         return print_inference.make(**self._records)
 
-    def clicked(self, figure: str, panel: str, x: float, y: float) -> None:
-        """A point of the chosen class where somebody clicked; a training begins again with it."""
+    def on_click(self, figure: str, panel: str, x: float, y: float) -> None:
+        """Add a point of the chosen class at the click; a running training starts again with it."""
         state = self.state
-        if figure not in ("point", "bayes", "latent") or len(state.added) >= 3 * MOST:
+        if figure not in ("point", "bayes", "latent") or len(state.added) >= 3 * MAX_POINTS:
             return
-        place = np.clip([x, y if is_flat(state) else 0.0], -REACH, REACH)
+        place = np.clip([x, y if is_planar(state) else 0.0], -REACH, REACH)
         point = (*np.round(place, 3).tolist(), min(state.paint, state.num_classes))
         was_training = self.is_training
         self.set(added=(*state.added, *point))
@@ -319,12 +349,12 @@ class InferenceExplorer(Explorer):
             self.play()
 
 
-def _friendly(error: Exception, steps: int) -> str:
-    """What went wrong in the thread, in one sentence."""
+def _explain(error: Exception, steps: int) -> str:
+    """One sentence about what went wrong during training, and what to do about it."""
     if isinstance(error, TrainingError):
         return (
-            f"Training left what can be computed after {steps} steps, because of "
-            f"{error.parameter}: choose a smaller learning rate and start over."
+            f"Training diverged after {steps} steps because of {error.parameter}: choose a smaller "
+            "learning rate and start over."
         )
     first, *_ = (str(error) or type(error).__name__).splitlines()
     return f"Training ended after {steps} steps: {first}"

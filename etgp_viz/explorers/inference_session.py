@@ -1,6 +1,6 @@
-"""One model at work on one set of data, as the states of `InferenceExplorer` ask for it.
+"""The computing behind `InferenceExplorer`: data, a model and its training, without any widget.
 
-`Study` does what the script of `code` says, line by line.
+`InferenceSession` does what the script of `code` does, line by line.
 """
 
 import dataclasses
@@ -20,15 +20,15 @@ from etgp_viz.rivals.build_model import build
 
 @dataclass(frozen=True)
 class View:
-    """How a model is looked at: where the cut lies, and with how many dropout draws."""
+    """How a model is shown: where the plane is cut, and with how many dropout draws."""
 
     cut: float
     samples: int
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One look at a study; `history` is what had been done until then."""
+class Snapshot:
+    """The records of a session at one time; `history` is the training until then."""
 
     view: View
     beliefs: inference_records.Beliefs
@@ -38,22 +38,25 @@ class Seen:
     steps: int
 
 
-class Study:
-    """Data, a model, its training and a window to look through. One thread at a time uses it."""
+class InferenceSession:
+    """Data, a model, its training, and the window over the inputs that is shown.
+
+    One thread at a time uses it.
+    """
 
     def __init__(self, state: Any) -> None:
         self._state = state
         self.data = _data(state)
         self.window = inference_records.window(self.data[0])
-        self._blank: dict[int, inference_records.Classes] = {}
+        self._untrained: dict[int, inference_records.Classes] = {}
         self._errors: inference_records.NodeErrors | None = None
-        self._compared: tuple[Any, float] = (None, 0.0)  # after which history, and when
+        self._errors_of: tuple[Any, float] = (None, 0.0)  # after which history, and when
 
     @cached_property
     def training(self) -> LiveTraining:
-        """A new model with its optimiser, made when it is first needed."""
+        """A new model with its optimiser, made when first needed."""
         state, (X, _) = self._state, self.data
-        # M rows of the data: quicker than k-means, and they have somewhere to go.
+        # M rows of the data: quicker than k-means, and training visibly moves them.
         rows = np.random.default_rng(state.seed).permutation(len(X))[: state.num_inducing]
         model = build(
             f"etgp-{state.flow}", X, state.num_classes, inducing_points=X[rows],
@@ -63,50 +66,56 @@ class Study:
         options = {"batch_size": state.batch_size or None, "seed": state.seed}
         return LiveTraining(model, self.data, learning_rate=state.learning_rate, **options)
 
-    def blank(self, samples: int) -> inference_records.Classes:
-        """Probabilities before training; no model is needed for them."""
-        if samples not in self._blank:
-            self._blank[samples] = inference_records.undecided(
+    def untrained_probabilities(self, samples: int) -> inference_records.Classes:
+        """Class probabilities before training, for which no model is needed."""
+        if samples not in self._untrained:
+            self._untrained[samples] = inference_records.undecided(
                 self.window, self.data, self._state.num_classes, samples
             )
-        return self._blank[samples]
+        return self._untrained[samples]
 
-    def look(self, view: View) -> Seen:
-        """Everything as it is now, but for the comparison of quadrature with Monte Carlo."""
+    def snapshot(self, view: View) -> Snapshot:
+        """All records as of now; quadrature errors are the last that were computed."""
         training = self.training
         with unchecked():
             beliefs = inference_records.look(
                 training.model, self.window, self.data, cut=view.cut, samples=view.samples
             )
         if not training.steps:
-            point, bayes = self.blank(0), self.blank(view.samples)
+            point = self.untrained_probabilities(0)
+            bayes = self.untrained_probabilities(view.samples)
             beliefs = dataclasses.replace(beliefs, point=point, bayes=bayes)
         history = tuple(training.history)
-        return Seen(view, beliefs, training.curve(), self._errors, history, training.steps)
+        return Snapshot(view, beliefs, training.curve(), self._errors, history, training.steps)
 
-    def look_again(self, seen: Seen, view: View) -> Seen:
-        """The same model in another view; if only the cut moved, the rest stays."""
-        if seen.view.samples != view.samples:
-            return self.look(view)
+    def with_view(self, snapshot: Snapshot, view: View) -> Snapshot:
+        """The same model in another view; if only the cut has moved, the rest is kept."""
+        if snapshot.view.samples != view.samples:
+            return self.snapshot(view)
         with unchecked():
             warped = inference_records.warped(self.training.model, self.window, view.cut)
-        latent = dataclasses.replace(seen.beliefs.latent, cut=warped.cut)
-        beliefs = dataclasses.replace(seen.beliefs, latent=latent, warped=warped)
-        return dataclasses.replace(seen, view=view, beliefs=beliefs)
+        latent = dataclasses.replace(snapshot.beliefs.latent, cut=warped.cut)
+        beliefs = dataclasses.replace(snapshot.beliefs, latent=latent, warped=warped)
+        return dataclasses.replace(snapshot, view=view, beliefs=beliefs)
 
-    def compare(self, seconds: float = 0.0) -> inference_records.NodeErrors:
-        """Quadrature and Monte Carlo; the last comparison if it is valid or so many seconds old."""
-        after, when = self._compared
+    def quadrature_errors(self, max_age: float = 0.0) -> inference_records.NodeErrors:
+        """Errors of quadrature and of Monte Carlo; cached ones if current or recent enough.
+
+        Parameters
+        ----------
+        max_age : seconds for which outdated errors are good enough
+        """
+        after, when = self._errors_of
         history, now = tuple(self.training.history), time.monotonic()
-        if self._errors is None or (history != after and now - when >= seconds):
+        if self._errors is None or (history != after and now - when >= max_age):
             with unchecked():
                 self._errors = inference_records.node_errors(self.training.model, self.data)
-            self._compared = (history, now)
+            self._errors_of = (history, now)
         return self._errors
 
 
 def code(state: Any, history: tuple[tuple[int, float], ...]) -> str:
-    """A script that does the same and computes the same `records`."""
+    """A script that repeats a training and computes the same `records`."""
     toy, inputs = _toy(state)
     options = f", num_inputs={inputs}" if inputs else ""
     lines = [
@@ -122,7 +131,7 @@ def code(state: Any, history: tuple[tuple[int, float], ...]) -> str:
         f"seed={state.seed}{options})",
         "X, Y = toy.X, toy.Y",
     ]
-    points = _clicked(state)
+    points = _clicked_points(state)
     if len(points):
         lines += [
             "clicked = [  # input(s) and class, from 0",
@@ -173,31 +182,31 @@ def code(state: Any, history: tuple[tuple[int, float], ...]) -> str:
 
 
 def _toy(state: Any) -> tuple[str, int | None]:
-    """The generator's name, and the number of inputs where it offers a choice."""
+    """The name of the toy data set, and the number of inputs where it offers a choice."""
     name, _, one = state.data.partition(" ")
     return name, (1 if one else 2) if name in ("blobs", "region") else None
 
 
 def _data(state: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The toy data, and below them the points that were clicked."""
+    """The toy data followed by the clicked points, ``[N, D]`` and ``[N, 1]``."""
     name, inputs = _toy(state)
     options = {} if inputs is None else {"num_inputs": inputs}
     toy = toys.TOYS[name](
         state.num_data, state.num_classes, noise=state.noise, seed=state.seed, **options
     )
-    points = _clicked(state)
+    points = _clicked_points(state)
     X = np.vstack([toy.X, points[:, :-1]])
     return X, np.vstack([toy.Y, points[:, -1:].astype(int)])
 
 
-def _clicked(state: Any) -> np.ndarray:
+def _clicked_points(state: Any) -> np.ndarray:
     """Inputs and class (from 0) of the clicked points whose class exists, ``[n, D + 1]``."""
     points = np.reshape(state.added, (-1, 3)) - [0.0, 0.0, 1.0]
     points = points[points[:, 2] < state.num_classes]
-    return points if is_flat(state) else points[:, [0, 2]]
+    return points if is_planar(state) else points[:, [0, 2]]
 
 
-def is_flat(state: Any) -> bool:
+def is_planar(state: Any) -> bool:
     """Whether the data have two inputs."""
     return state.data != "waves" and not state.data.endswith("1-d")
 

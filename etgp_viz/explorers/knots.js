@@ -1,5 +1,5 @@
-// A curve with knots. Python holds the values and the curve between them; this file draws both and
-// tells Python where a knot goes, by pointer or by arrow keys.
+// A curve with knots. Python computes the curve through the knots; this file draws both, and sends
+// Python the new value of a knot that is dragged or moved by arrow keys.
 
 const NS = "http://www.w3.org/2000/svg";
 const WIDTH = 260, HEIGHT = 84, PAD = 10;
@@ -25,7 +25,7 @@ function render({ model, el }) {
   const count = model.get("value").length;
   const knots = model.get("value").map((_, k) => make("circle", {
     r: 6, cx: toX(k / (count - 1)), tabindex: 0, role: "slider",
-    "aria-label": `${model.get("words")}, knot ${k + 1} of ${count}`,
+    "aria-label": `${model.get("label")}, knot ${k + 1} of ${count}`,
     "aria-valuemin": low, "aria-valuemax": high,
   }, svg));
 

@@ -1,4 +1,4 @@
-"""The paper's experiments: scores of all models, and a closer look at one run."""
+"""The paper's experiments: scores of all models, and one run in detail."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from etgp_viz.experiments import MODELS, Collection
-from etgp_viz.experiments.settings import shown_name
+from etgp_viz.experiments.settings import short_name
 from etgp_viz.explorers.base import Explorer, Preset
-from etgp_viz.explorers.fields import Choice, Number, shown
+from etgp_viz.explorers.fields import Choice, Number, controlled
 from etgp_viz.figures import (
     class_lines,
     confusion,
@@ -20,6 +20,7 @@ from etgp_viz.figures import (
     scores,
     training_curve,
 )
+from etgp_viz.figures import results as result_figures
 from etgp_viz.figures.print import results as print_results
 from etgp_viz.records.results import METRICS, RIVALS, WAYS, Panel
 
@@ -34,34 +35,37 @@ SCORES = {
 }
 
 
-def _state_of(found: Collection) -> type:
-    """The state of an explorer of these experiments: its choices are what there is."""
-    datasets = {name: shown_name(name) for name in found.datasets}
-    counts = {M: f"{M}" for M in found.counts}
+def _state_of(collection: Collection) -> type:
+    """The class of states of an explorer of these experiments, which offers what they contain."""
+    datasets = {name: short_name(name) for name in collection.datasets}
+    counts = {M: f"{M}" for M in collection.counts}
     kernels = {name: f"{name} kernels" for name in RIVALS}
     ways = {"pe": "point estimate", "ba": "Bayesian average"}
 
     @dataclass(frozen=True)
     class ResultsState:
-        """Which scores are shown, and which run is looked at."""
+        """The values of the controls: which scores are compared, which run is shown in detail."""
 
-        dataset: str = shown(
-            _among("digits", datasets), Choice("data set", datasets, group="Compare")
+        dataset: str = controlled(
+            _default("digits", datasets), Choice("data set", datasets, group="Compare")
         )
-        metric: str = shown("accuracy", Choice("score", SCORES, group="Compare"))
-        num_inducing: int = shown(
-            found.counts[0],
+        metric: str = controlled("accuracy", Choice("score", SCORES, group="Compare"))
+        num_inducing: int = controlled(
+            collection.counts[0],
             Choice("inducing points M", {**counts, 0: "all, row by row"}, group="Compare"),
         )
-        rivals: str = shown("all", Choice("rivals", kernels, group="Compare"))
-        bars: float = shown(
+        rivals: str = controlled("all", Choice("rivals", kernels, group="Compare"))
+        bars: float = controlled(
             1.0,
-            Number("error bars (in SE)", 0.0, 3.0, 0.5, group="Compare", right="longer error bars"),
+            Number(
+                "error bars (in SE)", 0.0, 3.0, 0.5, group="Compare", effect="longer error bars"
+            ),
         )
-        model: str = shown(
-            _among("etgp-tanh", found.models), Choice("model", found.models, group="One run")
+        model: str = controlled(
+            _default("etgp-tanh", collection.models),
+            Choice("model", collection.models, group="One run"),
         )
-        way: str = shown(
+        way: str = controlled(
             "pe",
             Choice(
                 "prediction",
@@ -74,43 +78,43 @@ def _state_of(found: Collection) -> type:
     return ResultsState
 
 
-def _among(preferred: str, options: Mapping[str, str]) -> str:
+def _default(preferred: str, options: Mapping[str, str]) -> str:
     return preferred if preferred in options else next(iter(options))
 
 
-def _presets_of(found: Collection) -> dict[str, Preset]:
-    """The stories about data sets that there are."""
+def _presets_of(collection: Collection) -> dict[str, Preset]:
+    """The presets whose data set and model these experiments contain."""
     return {
         name: preset
-        for name, preset in STORIES.items()
-        if preset.values.get("dataset", found.datasets[0]) in found.datasets
-        and preset.values.get("model", next(iter(found.models))) in found.models
+        for name, preset in PRESETS.items()
+        if preset.values.get("dataset", collection.datasets[0]) in collection.datasets
+        and preset.values.get("model", next(iter(collection.models))) in collection.models
     }
 
 
-STORIES = {
+PRESETS = {
     "The paper's first figure": Preset(
-        "Accuracy of ETGP beside stationary rivals. Compare the circles of LINEAR and TANH "
-        "with the squares of RBF and RBFCORR, and see what sharing a kernel (crosses) costs. "
+        "Accuracy of ETGP and of rivals with stationary kernels. Compare the circles of LINEAR and "
+        "TANH with the squares of RBF and RBFCORR, and see what sharing a kernel (crosses) costs. "
         "Then go through the data sets.",
         {"dataset": "avila", "rivals": "stationary"},
     ),
     "Non-stationary rivals": Preset(
-        "ETGP is non-stationary because its flows depend on x; ARCCOS and NNET are by their "
-        "kernels. Which of them gets the better log-likelihood?",
+        "ETGP is non-stationary because its flows depend on x; ARCCOS and NNET are because of "
+        "their kernels. Which of them has the better log-likelihood?",
         {"rivals": "non-stationary", "metric": "log_likelihood"},
     ),
     "New speakers": Preset(
-        "The test rows of vowel come from speakers that nobody was trained on. Is the model "
-        "with the most freedom still the best? Look at the reliability diagram: who is too "
-        "sure?",
+        "The test rows of vowel come from speakers who are not in the training rows. Is the most "
+        "flexible model still the best? Look at the reliability diagram: which models are "
+        "overconfident?",
         {"dataset": "vowel", "metric": "log_likelihood"},
     ),
     "PE or BA": Preset(
-        "An ETGP predicts with dropout off (circles) or averaged over draws of it (open diamonds), "
-        "each time with the network that validation rows chose for it. Compare the "
-        "log-likelihoods. Below, the prediction changes and the network stays: look at the "
-        "reliability diagrams one after the other.",
+        "An ETGP predicts with dropout off (circles) or averages over draws of it (open diamonds), "
+        "in each case with the network that was chosen for it on validation rows. Compare the "
+        "log-likelihoods. In the figures below, the way to predict changes and the network stays: "
+        "compare the two reliability diagrams.",
         {"dataset": "vowel", "metric": "log_likelihood", "way": "ba"},
     ),
     "Fewer inducing points": Preset(
@@ -119,29 +123,41 @@ STORIES = {
         {"dataset": "vowel", "num_inducing": 0},
     ),
     "Time": Preset(
-        "Seconds of an epoch, measured in turns on equal batches, on a logarithmic axis: equal "
-        "distances are equal ratios. Open marks are GPflow's own SVGP, filled ones batched.",
+        "Seconds per epoch, measured in turns on equal batches, on a logarithmic axis: equal "
+        "distances are equal ratios. Open marks are GPflow's own SVGP, filled marks batched ones.",
         {"dataset": "avila", "metric": "race"},
     ),
     "Digits that nobody can read": Preset(
-        "The hardest digits of the test set, beside what the model took them for. Would you "
-        "have read them?",
+        "The hardest digits of the test set, and what the model took them for. Could you have read "
+        "them?",
         {"dataset": "digits", "model": "etgp-tanh"},
     ),
 }
 
 
 class ResultsExplorer(Explorer):
-    """Accuracy, log-likelihood, calibration and time of ETGP and its rivals on real data.
+    """Compare accuracy, log-likelihood, calibration and time of ETGP and its rivals on real data.
 
-    Above, a mark for every model, laid out as in the paper's figures: mean and standard error over
-    seeds. Below, one run from close by. All of it was computed before, and comes with the package;
-    ``ResultsExplorer.of("results.csv")`` shows what ``etgp-viz experiment`` wrote for you.
+    The first figure has a mark for every model, laid out as in the paper's figures: mean and
+    standard error over seeds. The figures below show one run in detail: its confusions, calibration
+    and hardest rows, its ELBO, its functions along a line and its inducing points. The results come
+    with the package; ``ResultsExplorer.of("results.csv")`` shows those that ``etgp-viz experiment``
+    wrote for you.
+
+    Parameters
+    ----------
+    values : where the controls start, by the names of the fields of `State`
+
+    Examples
+    --------
+    >>> explorer = ResultsExplorer(dataset="vowel", metric="log_likelihood")
+    >>> explorer.title(explorer.state)
+    'Test log-likelihood on vowel'
     """
 
-    found: ClassVar[Collection] = Collection()
-    State = _state_of(found)
-    presets: ClassVar = _presets_of(found)
+    collection: ClassVar[Collection] = Collection()
+    State = _state_of(collection)
+    presets: ClassVar = _presets_of(collection)
     pictures: ClassVar = {
         "scores": scores,
         "confusion": confusion,
@@ -157,56 +173,59 @@ class ResultsExplorer(Explorer):
 
     @classmethod
     def of(cls, path: str | Path, **values: Any) -> "ResultsExplorer":
-        """An explorer of a result file of your own.
+        """An explorer of your own experiments.
 
         Parameters
         ----------
-        path : what ``etgp-viz experiment`` wrote, with its folder of details beside it
+        path : the result file of ``etgp-viz experiment``, with its folder of details beside it
         values : where the controls start
         """
-        found = Collection(path)
-        own = {"found": found, "State": _state_of(found), "presets": _presets_of(found)}
+        collection = Collection(path)
+        own = {
+            "collection": collection,
+            "State": _state_of(collection),
+            "presets": _presets_of(collection),
+        }
         return type(cls.__name__, (cls,), own)(**values)
 
-    def numbers(self, state: Any) -> Iterator[tuple[str, Any]]:
+    def compute_records(self, state: Any) -> Iterator[tuple[str, Any]]:
         yield "scores", self._panel(state)
         row = self._run(state)
-        yield from self.found.closely(row["id"], row["inference"]).items()
+        yield from self.collection.close_up_records(row["id"], row["inference"]).items()
 
     def title(self, state: Any) -> str:
-        return f"{METRICS[state.metric].words.capitalize()} on {shown_name(state.dataset)}"
+        return f"{METRICS[state.metric].words.capitalize()} on {short_name(state.dataset)}"
 
-    def words(self, state: Any) -> str:
+    def describe(self, state: Any) -> str:
         row = self._run(state)
-        closely = self.found.closely(row["id"], row["inference"])
-        true, said, count = closely["confusion"].worst()
-        name, wanted = self.found.name(row), self._wanted(state)
-        told = [
-            _told(self._panel(state)),
+        true, predicted, count = self._records["confusion"].worst()
+        name, wanted = self.collection.name(row), self._wanted(state)
+        sentences = [
+            _describe_best(self._panel(state)),
             f"The run below: {name}, M = {row['num_inducing']}, seed {row['seed']}, test accuracy "
             f"{row['test_accuracy']:.3f}, log-likelihood {row['test_log_likelihood']:.3f}, "
             f"ECE {row['test_ece']:.3f}.",
         ]
         if count:
-            told.append(
-                f"Its point estimate most often takes class {true} for {said}: {count} rows."
+            sentences.append(
+                f"Its point estimate most often takes class {true} for {predicted}: {count} rows."
             )
         if name != wanted or state.num_inducing not in (0, row["num_inducing"]):
-            told.append(f"({wanted} was not trained so; this is the nearest run.)")
-        return " ".join(told)
+            sentences.append(f"({wanted} was not trained with this setting; this run is nearest.)")
+        return " ".join(sentences)
 
     def code(self, state: Any) -> str:
         row = self._run(state)
-        table, detail = self.found.code(row["id"])
-        figures = {name: _module(picture) for name, picture in self.pictures.items()}
+        table, detail = self.collection.code(row["id"])
+        figures = {name: _name(picture) for name, picture in self.pictures.items()}
         return "\n".join(
             [
                 "from etgp_viz import experiments",
-                "from etgp_viz.experiments import close_up",
+                "from etgp_viz.records import close_up",
                 f"from etgp_viz.figures import {', '.join(sorted(set(figures.values())))}",
                 "",
                 f"table = {table}",
-                f"detail = {detail}  # {self.found.name(row)}",
+                f"detail = {detail}  # {self.collection.name(row)}",
                 "records = {",
                 "    'scores': experiments.panel(",
                 f"        table, {state.dataset!r}, {state.metric!r},",
@@ -230,40 +249,41 @@ class ResultsExplorer(Explorer):
         )
 
     def print_figure(self) -> Any:
-        made = self.found.table.attrs
+        made = self.collection.table.attrs
         source = f"{made['command']} on {made['machine']['processor']}"
         return print_results.draw([self._records["scores"]], source)
 
     def _panel(self, state: Any) -> Panel:
         chosen = (state.dataset, state.metric, state.num_inducing, state.rivals, state.bars)
-        return self.found.panel(*chosen)
+        return self.collection.panel(*chosen)
 
     def _run(self, state: Any) -> pd.Series:
-        M = state.num_inducing or self.found.counts[0]
-        return self.found.run(state.dataset, state.model, state.way, M)
+        M = state.num_inducing or self.collection.counts[0]
+        return self.collection.run(state.dataset, state.model, state.way, M)
 
     def _wanted(self, state: Any) -> str:
-        model = self.found.models[state.model]
+        model = self.collection.models[state.model]
         return model if MODELS[state.model][1] else f"{model} {state.way.upper()}"
 
 
-def _module(picture: Any) -> str:
-    return picture.__name__.rpartition(".")[2]
+def _name(picture: Any) -> str:
+    """The name under which `etgp_viz.figures` offers a picture."""
+    return next(name for name in result_figures.__all__ if getattr(result_figures, name) is picture)
 
 
-def _told(panel: Panel) -> str:
-    """The best mark and who else is near it, in a sentence."""
-    best, dataset = panel.best(), shown_name(panel.dataset)
+def _describe_best(panel: Panel) -> str:
+    """A sentence about the best mark, and how its configuration was chosen."""
+    best, dataset = panel.best(), short_name(panel.dataset)
     if best is None:
-        return f"Nothing of this kind was measured on {dataset}: choose another M or score."
+        return f"This score was not measured on {dataset}: choose another M or score."
     label, way, value = best
     seeds = sorted({int(n) for series in panel.series for n in series.seeds})
     over = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     digits = METRICS[panel.metric].digits
-    told = f"Best on {dataset}: {label} ({WAYS[way]}) with {value:.{digits}f}."
+    sentence = f"Best on {dataset}: {label} ({WAYS[way]}) with {value:.{digits}f}."
     if panel.metric == "race":
-        return f"{told} All took their steps in turns, on equal batches."
+        return f"{sentence} All models took their steps in turns, on equal batches."
     return (
-        f"{told} Configurations were picked on {panel.selected_on} rows; means over {over} "
+        f"{sentence} Configurations were chosen on {panel.selected_on} rows; means over {over} "
         f"seed{'s' * (over != '1')}."
     )

@@ -1,4 +1,4 @@
-"""ETGP itself: one latent, C classes, and what changes when each class has a latent of its own."""
+"""ETGP itself: one latent process for C classes, beside one latent process for each class."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from etgp_viz.core import flows
-from etgp_viz.explorers import latent_fields
+from etgp_viz.explorers import controls
 from etgp_viz.explorers.base import Explorer, Preset
-from etgp_viz.explorers.fields import Choice, Number, Whole, shown
+from etgp_viz.explorers.fields import Choice, Number, Whole, controlled
 from etgp_viz.figures import dependence, latents, pivot, probabilities, processes, style
-from etgp_viz.figures.classes import MAX_CLASSES
 from etgp_viz.figures.print import shared_latent as print_shared_latent
+from etgp_viz.figures.shared_latent import MAX_CLASSES
 from etgp_viz.records import prior, shared_latent
 
 X = np.linspace(-3.0, 3.0, 121)
-# Joint draws at the marked x, how many of them are shown as dots (each costs the browser time), and
+# Joint draws at the marked x, the number of them shown as dots (each costs the browser time), and
 # draws of the network behind a band.
 DRAWS, DOTS, NETWORKS = 200, 100, 30
 
 FLOWS = {"linear": flows.Linear(), "sal": flows.SAL(1), "tanh": flows.Tanh(2, 1)}
-FLOW_WORDS = {
+FLOW_LABELS = {
     "linear": "LINEAR: a·f + b",
     "sal": "SAL: d·sinh(b·asinh f − a) + e",
     "tanh": "TANH: f + Σ aᵢ tanh(bᵢ(f + cᵢ))",
@@ -48,60 +48,76 @@ def _drops(state: Any) -> bool:
 
 @dataclass(frozen=True)
 class SharedLatentState:
-    """What the controls say. Classes count from 1 here, and one beyond C stands for the last."""
+    """The values of the controls; classes count from 1, and a class beyond C means the last one."""
 
-    model: str = shown("etgp", Choice("model", shared_latent.MODELS, group="Model"))
-    classes: int = shown(
-        4, Whole("classes C", 2, MAX_CLASSES, group="Model", right="more classes, the first stay")
+    model: str = controlled("etgp", Choice("model", shared_latent.MODELS, group="Model"))
+    classes: int = controlled(
+        4,
+        Whole(
+            "classes C", 2, MAX_CLASSES, group="Model", effect="more classes; the first ones stay"
+        ),
     )
-    kernel: str = latent_fields.kernel()
-    lengthscale: float = latent_fields.lengthscale()
-    variance: float = latent_fields.variance()
-    period: float = latent_fields.period()
-    seed: int = latent_fields.seed()
-    flow: str = shown("sal", Choice("flows Gᶜ", FLOW_WORDS, group="Flows", when=_has_flows))
-    amount: float = shown(
+    kernel: str = controls.latent_kernel()
+    lengthscale: float = controls.latent_lengthscale()
+    variance: float = controls.latent_variance()
+    period: float = controls.latent_period()
+    seed: int = controls.draw_number()
+    flow: str = controlled("sal", Choice("flows Gᶜ", FLOW_LABELS, group="Flows", when=_has_flows))
+    amount: float = controlled(
         1.0,
         Number("variation", 0.0, 2.0, group="Flows", when=_has_flows,
-               right="flows that differ more between classes and along x"),
+               effect="flows that differ more between classes and along x"),
     )  # fmt: skip
-    network_seed: int = shown(
+    network_seed: int = controlled(
         7, Whole("network number", 0, 9999, typed=True, group="Flows", when=_has_flows)
     )
-    width: int = shown(
+    width: int = controlled(
         20,
         Whole("width H", 2, 50, group="Flows", when=_can_drop,
-              right="more hidden units, each with a smaller part"),
+              effect="more hidden units, each with a smaller share"),
     )  # fmt: skip
-    depth: int = shown(
+    depth: int = controlled(
         1,
         Whole("hidden layers", 0, 3, group="Flows", when=_has_flows,
-              right="parameters that bend more often along x"),
+              effect="parameters that bend more often along x"),
     )  # fmt: skip
-    dropout: float = shown(
+    dropout: float = controlled(
         0.0,
         Number("dropout", 0.0, 0.9, group="Flows", when=_can_drop,
-               right="networks that differ more from draw to draw"),
+               effect="networks that differ more from draw to draw"),
     )  # fmt: skip
-    network_draw: int = shown(
+    network_draw: int = controlled(
         0,
         Whole("draw of network", 0, NETWORKS, group="Flows", when=_drops,
-              right="another network; 0 is the one without dropout"),
+              effect="another network; 0 is the one without dropout"),
     )  # fmt: skip
-    at: float = shown(
-        1.0, Number("input x to look at", -3.0, 3.0, right="the marked x moves right")
+    at: float = controlled(
+        1.0, Number("input x to look at", -3.0, 3.0, effect="the marked x moves right")
     )
-    pivot: int = shown(1, Whole("pivot class", 1, MAX_CLASSES, right="another class is given"))
-    focus: int = shown(
-        0, Whole("class in focus", 0, MAX_CLASSES, right="another class stands out; 0: all")
+    pivot: int = controlled(
+        1, Whole("pivot class", 1, MAX_CLASSES, effect="another class is given; the others follow")
+    )
+    focus: int = controlled(
+        0, Whole("class in focus", 0, MAX_CLASSES, effect="another class stands out; 0: all")
     )
 
 
 class SharedLatentExplorer(Explorer):
     """See C classes share one latent process, and what changes when each has its own.
 
-    From above: the latent, the processes of the classes, their probabilities over the same x; then
-    what one process says about the others at the marked x. A click into the upper three marks x.
+    The figures show, from the top, the latent f₀, the processes of the classes and the class
+    probabilities over the same x; below, what one process says about the others at the marked x. A
+    click into the upper three figures marks an x.
+
+    Parameters
+    ----------
+    values : where the controls start, by the names of the fields of `SharedLatentState`
+
+    Examples
+    --------
+    >>> explorer = SharedLatentExplorer(classes=3, amount=0.0)
+    >>> explorer.records["probabilities"].values[:, 0].round(2)
+    array([0.33, 0.33, 0.33])
     """
 
     State = SharedLatentState
@@ -116,49 +132,50 @@ class SharedLatentExplorer(Explorer):
     full_width = ("latents", "processes", "probabilities")
     presets: ClassVar = {
         "All begin alike": Preset(
-            "Flows that change nothing: every process is f₀ itself, and all classes are equally "
-            "probable at every x. Training starts here. Move the variation up and see them part.",
+            "The flows change nothing: every process is f₀ itself, and all classes are equally "
+            "probable at every x. Training starts here. Raise the variation and see them separate.",
             {"amount": 0.0},
         ),
         "Straight maps": Preset(
             "Linear flows: the processes are f₀, stretched and shifted differently at every x, "
-            "some upside down. Any one of them gives all the others along a straight line, and the "
-            "rank correlations are 1 or −1.",
+            "some upside down. Any one of them determines all the others along straight lines, and "
+            "the rank correlations are 1 or −1.",
             {"flow": "linear", "network_seed": 0},
         ),
         "Bent maps": Preset(
-            "TANH flows bend the maps, but the dots still lie on them: one value gives all others. "
-            "Move the marked x and see the maps change; change the pivot and read them backwards.",
+            "TANH flows bend the maps, but the dots still lie on them: one value determines all "
+            "others. Move the marked x and see the maps change; change the pivot and see them "
+            "inverted.",
             {"flow": "tanh", "network_seed": 4, "at": -1.0},
         ),
         "Every class for itself": Preset(
             "Independent GPs with the same kernel and no flows. The dots are a cloud now: one "
-            "process says nothing about another, and inference has C Gaussian processes to do.",
+            "process says nothing about another, and inference needs C Gaussian processes.",
             {"model": "independent"},
         ),
         "Flows without sharing": Preset(
-            "The naive TGP has the flows of ETGP, and a latent for each class. The first class is "
-            "as in ETGP, and the others have lost their link to it. Switch the model to compare.",
+            "The naive TGP has the flows of ETGP, but a latent for each class. The first class is "
+            "as in ETGP; the others no longer depend on it. Switch the model to compare.",
             {"model": "tgp"},
         ),
         "Twenty classes, one latent": Preset(
-            "The number of classes grows and the latent stays: there is still one Gaussian process "
-            "to be learnt. One class is in focus; move on to the next ones.",
+            "The number of classes grows, but there is still one latent Gaussian process to learn. "
+            "One class is in focus; move on to the next ones.",
             {"flow": "linear", "classes": 20, "focus": 3},
         ),
         "An uncertain network": Preset(
             "Dropout makes the network random. The shaded bands hold 90 % of the processes that "
-            "its draws give for the same f₀; go through them with the draw of the network.",
+            "its draws give for the same f₀; step through them with “draw of network”.",
             {"dropout": 0.3, "network_draw": 1, "classes": 3},
         ),
     }  # fmt: skip
 
-    def numbers(self, state: SharedLatentState) -> Iterator[tuple[str, Any]]:
+    def compute_records(self, state: SharedLatentState) -> Iterator[tuple[str, Any]]:
         setting, n, focus = _setting(state), _marked(state), _focus(state)
         yield "latents", _latents(setting.model, setting.classes, setting.latent, setting.seed, n)
         yield "processes", _processes(setting, n, focus)
         yield "probabilities", _probabilities(setting, n, focus)
-        yield "pivot", _pivot(setting, n, _known(state), focus)
+        yield "pivot", _pivot(setting, n, _pivot_class(state), focus)
         yield "dependence", _dependence(setting, n)
 
     def title(self, state: SharedLatentState) -> str:
@@ -171,32 +188,32 @@ class SharedLatentExplorer(Explorer):
             case _:
                 return f"{count.capitalize()} latents, {count} classes: independent GPs"
 
-    def words(self, state: SharedLatentState) -> str:
+    def describe(self, state: SharedLatentState) -> str:
         record, likely = self._records["pivot"], self._records["probabilities"]
         strength = self._records["dependence"].strength
-        known, other = style.process(record.pivot), style.process(record.partner)
+        pivot, partner = style.process(record.pivot), style.process(record.partner)
         winner, probability = likely.winner
-        says = (
-            f"{known} determines all others: when it is {record.values[record.pivot]:.2f}, {other} "
-            f"must be {record.values[record.partner]:.2f}"
+        dependence = (
+            f"{pivot} determines all others: when it is {record.values[record.pivot]:.2f}, "
+            f"{partner} must be {record.values[record.partner]:.2f}"
             if record.maps is not None
-            else f"{known} says nothing about the others"
+            else f"{pivot} says nothing about the others"
         )
         return (
-            f"At x = {record.at:.2f}, {says}. Over {DRAWS} joint draws the rank correlation of two "
-            f"classes is {strength:.2f} in size on average. The most probable class there is "
-            f"{winner + 1}, with {probability:.0%}."
+            f"At x = {record.at:.2f}, {dependence}. Over {DRAWS} joint draws, the rank correlation "
+            f"of two classes has an average size of {strength:.2f}. The most probable class there "
+            f"is {winner + 1}, with {probability:.0%}."
         )
 
     def code(self, state: SharedLatentState) -> str:
-        kernel = latent_fields.arguments(state)
+        kernel = controls.kernel_arguments(state)
         flow, hidden = FLOWS[state.flow], (state.width,) * state.depth
-        drops = [
+        dropout = [
             f"networks = shared_latent.flow_params(network, x, samples={NETWORKS})",
             "drawn = shared_latent.warp(model, flow, latent.values, networks)  # [S, C, N]",
         ]
         if state.network_draw:
-            drops.append(f"params = networks[{state.network_draw - 1}]")
+            dropout.append(f"params = networks[{state.network_draw - 1}]")
         return "\n".join(
             [
                 "import numpy as np",
@@ -206,7 +223,8 @@ class SharedLatentExplorer(Explorer):
                 f"model, C, flow = {state.model!r}, {state.classes}, flows.{flow!r}",
                 f"x = np.linspace(-3, 3, {len(X)})",
                 f"n = {_marked(state)}  # the marked input is x[n]",
-                f"known, focus = {_known(state)}, {_focus(state)}  # the pivot, and who stands out",
+                f"given = {_pivot_class(state)}  # the pivot class",
+                f"focus = {_focus(state)}  # the class that stands out, or None",
                 "",
                 f"K = prior.covariance_matrix(prior.kernel{kernel!r}, x)",
                 f"noise = prior.noise({state.seed}, C, len(x) + {DRAWS})  # for x, and for x[n]",
@@ -218,7 +236,7 @@ class SharedLatentExplorer(Explorer):
                 f"    amount={state.amount!r}, seed={state.network_seed},",
                 ")",
                 "params = shared_latent.flow_params(network, x)  # raw, [C, N, P]",
-                *(drops if _drops(state) else ["drawn = None"]),
+                *(dropout if _drops(state) else ["drawn = None"]),
                 "F = shared_latent.warp(model, flow, latent.values, params)  # [C, N]",
                 "",
                 "there = (model, flow, params[:, n], K[n, n])",
@@ -228,7 +246,7 @@ class SharedLatentExplorer(Explorer):
                 '    "latents": latent,',
                 '    "processes": shared_latent.processes(x, F, drawn, x[n], focus),',
                 '    "probabilities": shared_latent.Probabilities(x, P, x[n], focus),',
-                '    "pivot": shared_latent.pivot(*there, dots, F[:, n], x[n], known, focus),',
+                '    "pivot": shared_latent.pivot(*there, dots, F[:, n], x[n], given, focus),',
                 '    "dependence": shared_latent.dependence(x[n], draws),',
                 "}",
                 'latents.make(records["latents"]).show()',
@@ -242,14 +260,14 @@ class SharedLatentExplorer(Explorer):
     def print_figure(self) -> Any:
         return print_shared_latent.make(**self._records)
 
-    def clicked(self, figure: str, panel: str, x: float, y: float) -> None:
+    def on_click(self, figure: str, panel: str, x: float, y: float) -> None:
         if figure in self.full_width:
             self.set(at=float(np.clip(x, X[0], X[-1])))
 
 
 @dataclass(frozen=True)
 class Network:
-    """Which random network gives the parameters of the flows."""
+    """The random network that gives the parameters of the flows."""
 
     flow: str
     hidden: tuple[int, ...]
@@ -259,7 +277,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Setting:
-    """All that the processes depend on; `draw` = 0 is the network without dropout."""
+    """Everything that the processes depend on; `draw` = 0 is the network without dropout."""
 
     model: str
     classes: int
@@ -273,14 +291,13 @@ class Setting:
 def _setting(state: SharedLatentState) -> Setting:
     dropout, draw = (state.dropout, state.network_draw) if _drops(state) else (0.0, 0)
     hidden = (state.width,) * state.depth
-    latent = latent_fields.arguments(state)
+    latent = controls.kernel_arguments(state)
     network = Network(state.flow, hidden, dropout, state.network_seed)
-    own = (state.model, state.classes, latent, state.seed)
-    return Setting(*own, network, state.amount, draw)
+    return Setting(state.model, state.classes, latent, state.seed, network, state.amount, draw)
 
 
 def _marked(state: SharedLatentState) -> int:
-    """The index of the marked input, the one on the grid that is nearest to `at`."""
+    """The index of the marked input: the grid point nearest to `at`."""
     return int(np.argmin(np.abs(X - state.at)))
 
 
@@ -288,12 +305,12 @@ def _focus(state: SharedLatentState) -> int | None:
     return min(state.focus, state.classes) - 1 if state.focus else None
 
 
-def _known(state: SharedLatentState) -> int:
+def _pivot_class(state: SharedLatentState) -> int:
     return min(state.pivot, state.classes) - 1
 
 
-# Each stage is computed again only when something that it depends on has changed. Noise and draws
-# are those of all classes that there can be, so that another C changes nothing in them.
+# Each stage is cached, and computed again only when something that it depends on has changed. Noise
+# and draws are made for the largest C, so that the first classes stay when C changes.
 
 
 @lru_cache(maxsize=2)
@@ -320,7 +337,7 @@ def _latents(
 
 @lru_cache(maxsize=2)
 def _params(network: Network, C: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Raw parameters of a network of amount 1, and those of its draws if it has dropout."""
+    """Raw parameters of a network with amount 1, and those of its draws if it has dropout."""
     made = prior.random_network(
         FLOWS[network.flow], C, hidden=network.hidden, dropout=network.dropout, seed=network.seed
     )
@@ -329,21 +346,22 @@ def _params(network: Network, C: int) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 @lru_cache(maxsize=2)
-def _changed(setting: Setting) -> tuple[np.ndarray, np.ndarray | None]:
-    """Raw parameters of the chosen draw of the network, and those of all draws."""
+def _scaled_params(setting: Setting) -> tuple[np.ndarray, np.ndarray | None]:
+    """Raw parameters of the chosen draw of the network and of all draws, scaled by the amount."""
     flow, (params, drawn) = FLOWS[setting.network.flow], _params(setting.network, setting.classes)
     if drawn is None:
-        return shared_latent.change(flow, params, setting.amount), None
-    drawn = shared_latent.change(flow, np.concatenate([params[None], drawn]), setting.amount)
+        return shared_latent.scale_network_params(flow, params, setting.amount), None
+    together = np.concatenate([params[None], drawn])
+    drawn = shared_latent.scale_network_params(flow, together, setting.amount)
     return drawn[setting.draw], drawn[1:]
 
 
 @lru_cache(maxsize=2)
 def _values(setting: Setting) -> tuple[np.ndarray, np.ndarray | None]:
-    """The processes, and those of all draws of the network if it has dropout."""
+    """Values of the processes, and for all draws of the network if it has dropout."""
     model, flow = setting.model, FLOWS[setting.network.flow]
     latent = _latents(model, setting.classes, setting.latent, setting.seed, 0).values
-    params, drawn = _changed(setting)
+    params, drawn = _scaled_params(setting)
     return (
         shared_latent.warp(model, flow, latent, params),
         None if drawn is None else shared_latent.warp(model, flow, latent, drawn),
@@ -361,22 +379,24 @@ def _probabilities(setting: Setting, n: int, focus: int | None) -> shared_latent
     return shared_latent.Probabilities(X, prior.probabilities(values), X[n], focus)
 
 
-def _there(setting: Setting, n: int) -> tuple[str, flows.Flow, np.ndarray, float]:
-    """Model, flow, its parameters and the variance of latents at the marked input."""
-    params, _ = _changed(setting)
+def _at_marked_input(setting: Setting, n: int) -> tuple[str, flows.Flow, np.ndarray, float]:
+    """Model, flow, its parameters and the variance of the latents at the marked input."""
+    params, _ = _scaled_params(setting)
     variance = float(_kernel_matrix(setting.latent)[n, n])
     return setting.model, FLOWS[setting.network.flow], params[:, n], variance
 
 
 @lru_cache(maxsize=2)
 def _joint_draws(setting: Setting, n: int) -> np.ndarray:
-    return shared_latent.joint_draws(*_there(setting, n), _noise(setting.seed)[:, len(X) :])
+    return shared_latent.joint_draws(
+        *_at_marked_input(setting, n), _noise(setting.seed)[:, len(X) :]
+    )
 
 
 @lru_cache(maxsize=2)
-def _pivot(setting: Setting, n: int, known: int, focus: int | None) -> shared_latent.Pivot:
+def _pivot(setting: Setting, n: int, pivot: int, focus: int | None) -> shared_latent.Pivot:
     draws, values = _joint_draws(setting, n)[:, :DOTS], _values(setting)[0][:, n]
-    return shared_latent.pivot(*_there(setting, n), draws, values, X[n], known, focus)
+    return shared_latent.pivot(*_at_marked_input(setting, n), draws, values, X[n], pivot, focus)
 
 
 @lru_cache(maxsize=2)

@@ -1,4 +1,4 @@
-"""Time against C: guess the slopes, run the race on this machine, and read what it says."""
+"""Time over the number of classes: predict the slopes, race on this machine, read the result."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import pandas as pd
 from etgp_viz import timing
 from etgp_viz.explorers.background import Worker
 from etgp_viz.explorers.base import Explorer, Preset
-from etgp_viz.explorers.fields import Choice, Number, Switch, Whole, shown
+from etgp_viz.explorers.fields import Choice, Number, Switch, Whole, controlled
 from etgp_viz.figures import timing as race
 from etgp_viz.figures.print import timing as print_timing
 
@@ -29,18 +29,18 @@ QUANTITIES = {
     "memory": "peak memory of a step",
     "operations": "operations on paper",
 }
-# Rows of the training sets that an epoch can be counted for.
+# Rows of the training sets for which the time of an epoch can be shown.
 ROWS = {"vowel": 528, "avila": 10_430, "devangari": 78_200}
 SETS = {name: f"{name}, {rows} rows" for name, rows in ROWS.items()}
 
 
 def _racer(name: str, default: bool) -> Any:
-    return shown(default, Switch(timing.MODELS[name].label, group="Who races"))
+    return controlled(default, Switch(timing.MODELS[name].label, group="Who races"))
 
 
 @dataclass(frozen=True)
 class TimingState:
-    """What the controls say: who races, at which sizes, and how the result is looked at."""
+    """The values of the controls: who races, at which sizes, and how the result is shown."""
 
     etgp_linear: bool = _racer("etgp-linear", True)
     etgp_sal: bool = _racer("etgp-sal", False)
@@ -51,42 +51,64 @@ class TimingState:
     svgp_rbfcorr: bool = _racer("svgp-rbfcorr", False)
     svgp_rbfcorr_once: bool = _racer("svgp-rbfcorr-once", False)
     tgp: bool = _racer("tgp", False)
-    classes: str = shown("2,10,50", Choice("classes C", CLASSES, group="How large"))
-    num_data: int = shown(
-        1000, Whole("mini-batch N", 100, 4000, 100, group="How large", right="more rows in a step")
+    classes: str = controlled("2,10,50", Choice("classes C", CLASSES, group="How large"))
+    num_data: int = controlled(
+        1000,
+        Whole("mini-batch N", 100, 4000, 100, group="How large", effect="more rows in each step"),
     )
-    num_inducing: int = shown(
-        100, Whole("inducing points M", 10, 200, 10, group="How large", right="a larger latent")
+    num_inducing: int = controlled(
+        100, Whole("inducing points M", 10, 200, 10, group="How large", effect="larger matrices")
     )
-    num_inputs: int = shown(
-        10, Whole("inputs D", 1, 100, group="How large", right="inputs with more columns")
+    num_inputs: int = controlled(
+        10, Whole("inputs D", 1, 100, group="How large", effect="inputs with more columns")
     )
-    repeats: int = shown(6, Whole("rounds", 2, 40, group="How large", right="narrower intervals"))
-    budget: int = shown(
-        60, Whole("budget (seconds)", 5, 600, 5, group="How large", right="patience with a model")
+    repeats: int = controlled(
+        6, Whole("rounds", 2, 40, group="How large", effect="narrower intervals")
     )
-    guess_etgp: float = shown(
-        0.0, Number("slope of ETGP", 0.0, 2.0, group="Predict first", right="you expect it to grow")
+    budget: int = controlled(
+        60,
+        Whole("budget (seconds)", 5, 600, 5, group="How large", effect="more time for each model"),
     )
-    guess_svgp: float = shown(
+    guess_etgp: float = controlled(
+        0.0,
+        Number(
+            "slope of ETGP",
+            0.0,
+            2.0,
+            group="Predict first",
+            effect="you expect its time to grow faster",
+        ),
+    )
+    guess_svgp: float = controlled(
         1.0, Number("slope of others", 0.0, 2.0, group="Predict first",
-                    right="you expect them to grow"),
+                    effect="you expect their times to grow faster"),
     )  # fmt: skip
-    show_guess: bool = shown(False, Switch("show my prediction", group="Predict first"))
-    quantity: str = shown("step", Choice("what", QUANTITIES))
-    dataset: str = shown(
+    show_guess: bool = controlled(False, Switch("show my prediction", group="Predict first"))
+    quantity: str = controlled("step", Choice("what", QUANTITIES))
+    dataset: str = controlled(
         "avila", Choice("data set", SETS, when=lambda state: state.quantity == "epoch")
     )
-    log: bool = shown(True, Switch("logarithmic axes"))
-    reference: bool = shown(True, Switch("reference run, pale"))
-    fit: bool = shown(False, Switch("fitted cost model, dotted"))
+    log: bool = controlled(True, Switch("logarithmic axes"))
+    reference: bool = controlled(True, Switch("reference run, pale"))
+    fit: bool = controlled(False, Switch("fitted cost model, dotted"))
 
 
 class TimingExplorer(Explorer):
     """Race ETGP against SVGPs over the number of classes.
 
-    Set the slopes that you expect, then press run: each model takes its turns in a process of its
-    own, and the picture grows. A reference run that comes with the package is there from the start.
+    The figures show time (or memory) over the number of classes C, of inducing points M and of rows
+    N, from a reference run that comes with the package. Set the slopes that you expect, then press
+    run: each model takes its turns in a process of its own, and the first figure fills up.
+
+    Parameters
+    ----------
+    values : where the controls start, by the names of the fields of `TimingState`
+
+    Examples
+    --------
+    >>> explorer = TimingExplorer(quantity="memory")
+    >>> explorer.title(explorer.state)
+    'Peak memory of a step against the number of classes'
     """
 
     State = TimingState
@@ -95,32 +117,32 @@ class TimingExplorer(Explorer):
     full_width = ("classes",)
     presets: ClassVar = {
         "The paper's claim": Preset(
-            "Time of one step over C. The lines of the SVGPs climb with C, that of ETGP hardly "
-            "does. Compare their distance at the largest C with the paper's factor of ten.",
+            "The time of one step over C. The lines of the SVGPs climb with C, the line of ETGP "
+            "hardly does. Compare their distance at the largest C with the paper's factor of ten.",
             {"fit": True},
         ),
         "A loop, or the algorithm?": Preset(
             "SVGP with C kernels, once in GPflow's loops and once in batched operations: the same "
-            "algorithm. What lies between these two lines is somebody's Python; what lies between "
-            "the batched one and ETGP is mathematics.",
+            "algorithm. The gap between these two lines is a matter of Python; the gap between the "
+            "batched one and ETGP is mathematics.",
             {"svgp_shared": False},
         ),
         "The first call": Preset(
-            "TensorFlow traces a model when it is called first. A loop over C kernels is traced C "
-            "times: with many classes this is longer than hundreds of steps.",
+            "TensorFlow traces a model on its first call. A loop over C kernels is traced C times: "
+            "with many classes this takes longer than hundreds of steps.",
             {"quantity": "first_step"},
         ),
         "What flows cost": Preset(
-            "LINEAR, SAL and TANH do the same Gaussian process work. Their lines differ by the "
-            "flows and the softmax alone, and so does their growth with C.",
+            "LINEAR, SAL and TANH share the same Gaussian process work. Only the flows and the "
+            "softmax make their lines, and their growth with C, differ.",
             {"etgp_sal": True, "etgp_tanh": True, "svgp_separate": False, "svgp_shared": False},
         ),
         "Memory": Preset(
-            "Peak memory of a step: C processes keep C matrices of M × N numbers for the gradient.",
+            "Peak memory of a step: C processes keep C matrices of M × N numbers for gradients.",
             {"quantity": "memory"},
         ),
         "Without logarithms": Preset(
-            "The same times on plain axes: this is how waiting feels.", {"log": False}
+            "The same times on linear axes: this is how the waiting feels.", {"log": False}
         ),
     }
 
@@ -128,25 +150,20 @@ class TimingExplorer(Explorer):
         self._table: pd.DataFrame | None = None
         self._worker: Worker | None = None
         self._race: timing.Race | None = None
-        self._ending, self._over, self._status = False, False, ""
+        self._is_ending, self._is_over, self._status = False, False, ""
         super().__init__(**values)
 
-    # The race -------------------------------------------------------------------------------
+    # The race -------------------------------------------------------------------------------------
 
     def actions(self) -> Iterable[tuple[str, str, Any]]:
         return [
-            ("▶ run", "Race on this machine, or go on after a pause", self.run),
-            ("❚❚ pause", "Hold after the turn that is going on", self.pause),
-            ("■ stop", "End the race; what was measured stays", self.stop),
+            ("▶ run", "Race on this machine, or continue after a pause", self.run),
+            ("❚❚ pause", "Pause after the current turn", self.pause),
+            ("■ stop", "End the race; the measurements stay", self.stop),
         ]
 
-    @property
-    def table_of_times(self) -> pd.DataFrame | None:
-        """The table of the last race on this machine, also of an unfinished one."""
-        return self._table
-
     def run(self) -> None:
-        """Start a race with the settings of the controls, or go on with a paused one."""
+        """Start a race with the settings of the controls, or continue a paused one."""
         if self._worker is not None:
             return
         if self._race is None:
@@ -156,39 +173,39 @@ class TimingExplorer(Explorer):
                 self._page.warn(f"This race cannot be run: {error}")
                 return
             self._steps = iter(self._race)
-            self._over = False
-        self._ending, self._status = False, "starting processes …"
-        self._worker = Worker(self._turn, self._look, self._show, self._finished)
-        self._tell(self.state)
+            self._is_over = False
+        self._is_ending, self._status = False, "starting processes …"
+        self._worker = Worker(self._turn, self._snapshot, self._show, self._on_finish)
+        self._update_text(self.state)
         self._worker.start()
 
     def pause(self) -> None:
-        """Hold after the turn that is going on; `run` goes on."""
+        """Pause after the current turn; `run` continues."""
         if self._worker is not None:
             self._worker.stop()
 
     def stop(self) -> None:
-        """End the race and its processes after this turn; what was measured stays."""
+        """End the race and its processes after the current turn; the measurements stay."""
         if self._race is None:
             return
-        self._ending, self._status = True, "stopping after this turn …"
-        self._tell(self.state)
+        self._is_ending, self._status = True, "stopping after this turn …"
+        self._update_text(self.state)
         if self._worker is not None:
             self._worker.stop()
-        else:  # paused: a thread comes back to end it
-            self._worker = Worker(lambda: False, self._look, self._show, self._finished)
+        else:  # paused: a new thread ends it
+            self._worker = Worker(lambda: False, self._snapshot, self._show, self._on_finish)
             self._worker.start()
 
     def _turn(self) -> bool:
         step = next(self._steps, None)
-        self._over = step is None
+        self._is_over = step is None
         if step is not None:
             self._status = f"{step.done} of {step.total}: {step.words}"
-        return not self._over
+        return not self._is_over
 
-    def _look(self, last: bool) -> pd.DataFrame:
+    def _snapshot(self, last: bool) -> pd.DataFrame:
         assert self._race is not None
-        if last and self._ending:
+        if last and self._is_ending:
             self._steps.close()  # ends the processes
         return self._race.table()
 
@@ -196,33 +213,33 @@ class TimingExplorer(Explorer):
         self._table = table
         self._redraw()
 
-    def _finished(self, error: Exception | None) -> None:
-        self._status = "done" if self._over else "stopped" if self._ending else "paused"
-        if self._over or self._ending or error is not None:
-            self._race, self._ending = None, False
+    def _on_finish(self, error: Exception | None) -> None:
+        self._status = "done" if self._is_over else "stopped" if self._is_ending else "paused"
+        if self._is_over or self._is_ending or error is not None:
+            self._race, self._is_ending = None, False
         self._redraw()
         if error is not None:
             self._page.warn(f"The race ended early: {error}")
         self._worker = None
 
-    # What the base asks for -----------------------------------------------------------------
+    # What every explorer defines ------------------------------------------------------------------
 
-    def numbers(self, state: TimingState) -> Iterator[tuple[str, Any]]:
-        look = _look(state)
+    def compute_records(self, state: TimingState) -> Iterator[tuple[str, Any]]:
+        view = _view(state)
         for over in self.pictures:
             if over == "classes" and self._table is not None:
-                yield over, look.curves(over, self._table)
+                yield over, view.curves(over, self._table)
             else:
-                yield over, _reference_curves(over, look)
+                yield over, _reference_curves(over, view)
 
     def title(self, state: TimingState) -> str:
         return f"{QUANTITIES[state.quantity].capitalize()} against the number of classes"
 
-    def words(self, state: TimingState) -> str:
-        told = f"Race: {self._status}. " if self._status else ""
+    def describe(self, state: TimingState) -> str:
+        status = f"Race: {self._status}. " if self._status else ""
         if self._table is not None and self._table["step"].notna().any():
-            return told + " ".join(timing.describe(self._table)[:3])
-        return told + _about_reference(_models(state))
+            return status + " ".join(timing.describe(self._table)[:3])
+        return status + _about_reference(_models(state))
 
     def code(self, state: TimingState) -> str:
         sizes = f"{_classes(state)}, num_data={state.num_data}, num_inducing={state.num_inducing}"
@@ -283,7 +300,7 @@ def _settings(state: TimingState) -> timing.Settings:
 
 
 def _guess(state: TimingState) -> dict[str, float] | None:
-    """The slope that somebody expects of each model."""
+    """The slope that the reader expects of each model, if it is to be shown."""
     if not state.show_guess:
         return None
     slopes = {True: state.guess_etgp, False: state.guess_svgp}
@@ -291,8 +308,8 @@ def _guess(state: TimingState) -> dict[str, float] | None:
 
 
 @dataclass(frozen=True)
-class _Look:
-    """How a race is looked at: all of the state that its curves depend on."""
+class _View:
+    """How a race is shown: all of the state that its curves depend on."""
 
     models: tuple[str, ...]
     quantity: str
@@ -303,8 +320,8 @@ class _Look:
     rows: int
 
     def curves(self, over: str, own: pd.DataFrame | None) -> timing.Curves:
-        """The race on this machine, if there was one, before the reference run."""
-        reference = _chosen(over, self.models)
+        """The race on this machine, if there was one, in front of the reference run."""
+        reference = _reference_of(over, self.models)
         return timing.curves(
             reference.iloc[:0] if own is None else own,
             self.quantity,
@@ -317,17 +334,17 @@ class _Look:
         )
 
 
-def _look(state: TimingState) -> _Look:
+def _view(state: TimingState) -> _View:
     guess = _guess(state)
-    return _Look(
+    return _View(
         _models(state), state.quantity, state.log, state.reference, state.fit,
         None if guess is None else tuple(guess.items()), ROWS[state.dataset],
     )  # fmt: skip
 
 
 @lru_cache(maxsize=6)
-def _reference_curves(over: str, look: _Look) -> timing.Curves:
-    return look.curves(over, None)
+def _reference_curves(over: str, view: _View) -> timing.Curves:
+    return view.curves(over, None)
 
 
 @lru_cache(maxsize=3)
@@ -335,16 +352,16 @@ def _reference(over: str) -> pd.DataFrame:
     return timing.reference(over)
 
 
-def _chosen(over: str, models: tuple[str, ...]) -> pd.DataFrame:
-    """The reference run of the models that race."""
+def _reference_of(over: str, models: tuple[str, ...]) -> pd.DataFrame:
+    """The rows of some models in the reference run over classes, inducing points or rows."""
     reference = _reference(over)
     return reference[reference["model"].isin(models)]
 
 
 @lru_cache(maxsize=2)
 def _about_reference(models: tuple[str, ...]) -> str:
-    reference = _chosen("classes", models)
+    reference = _reference_of("classes", models)
     machine = reference.attrs["machine"]
     where = f"Reference run on {machine['processor']}, {machine['cores']} cores."
-    said = timing.describe(reference)[:2] or ["None of the chosen models is in it."]
-    return " ".join([where, *said])
+    sentences = timing.describe(reference)[:2] or ["It has none of the chosen models."]
+    return " ".join([where, *sentences])

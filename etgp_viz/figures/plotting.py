@@ -2,7 +2,8 @@
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,46 @@ from scipy.optimize import isotonic_regression
 
 from etgp_viz.figures import style
 
-# The frame around a curve, as a part of its height; the room that a frame gains on the side where a
-# curve leaves it, so that it grows seldom; and the text size in "present" mode.
+# Space between a curve and its frame, as a share of the curve's height; space added on the side
+# where a curve leaves its frame, so that the frame seldom grows; text size in "present" mode.
 MARGIN = 0.08
 GROWTH = 0.25
 PRESENT_SIZE = 20
+
+
+@dataclass(frozen=True)
+class Picture:
+    """How records of one kind are drawn.
+
+    Attributes
+    ----------
+    blank : ``blank(record)`` makes a figure with every trace and label that `update` will fill
+    update : ``update(fig, record, refit=False)`` changes a figure in place to show a record. Axes
+        stay where they are unless something would leave them; `refit` fits them to the record.
+    """
+
+    blank: Callable[[Any], go.Figure]
+    update: Callable[..., None]
+
+    def make(self, record: Any) -> go.Figure:
+        """A complete figure of a record."""
+        fig = self.blank(record)
+        self.update(fig, record)
+        return fig
+
+
+def figure(
+    traces: Sequence[Any], height: int, margin: Mapping[str, int], **layout: Any
+) -> go.Figure:
+    """A figure in the common style, so many pixels high, with room for a heading unless given."""
+    layout = {"annotations": [heading()], **layout}
+    look = {"template": style.TEMPLATE, "height": height, "margin": margin}
+    return go.Figure(list(traces), {**look, **layout})
+
+
+def axis(title: str = "", **options: Any) -> dict[str, Any]:
+    """An axis with a title; `options` are plotly's, such as ``range`` or ``nticks``."""
+    return {"title": {"text": title}, **options}
 
 
 def move(
@@ -27,19 +63,22 @@ def move(
 ) -> None:
     """Change a figure in place, in one message to the browser that holds only what has changed.
 
-    plotly's own `batch_update` does the same with a check of every value, which takes longer than
-    all the numbers behind the picture.
+    plotly's `batch_update` does the same but validates every value, which takes longer than
+    computing all the numbers behind the picture.
 
     Parameters
     ----------
     fig : the figure
     traces : property, such as "error_y.array" → its values, one for each trace from `first` on
     layout : path, such as "yaxis.range" or "annotations[2].text" → value
-    first : the first trace to change
+    first : index of the first trace to change
     """
     count = max((len(values) for values in traces.values()), default=0)
+    stored_traces, stored_layout = _stored(fig)
     differs = {
-        name: [not _same(_value_at(fig._data[first + k], name), values[k]) for k in range(count)]
+        name: [
+            not _same(_value_at(stored_traces[first + k], name), values[k]) for k in range(count)
+        ]
         for name, values in traces.items()
     }
     changed = [k for k in range(count) if any(flags[k] for flags in differs.values())]
@@ -50,28 +89,36 @@ def move(
             if any(differs[name])
         },
         relayout_data={
-            path: value
+            path: _sendable(value)
             for path, value in (layout or {}).items()
-            if not _same(_value_at(fig._layout, path), value)
+            if not _same(_value_at(stored_layout, path), value)
         },
         trace_indexes=[first + k for k in changed],
     )
 
 
+def _stored(fig: go.Figure) -> tuple[Any, Any]:
+    """Traces and layout to look values up in: dictionaries if the figure offers them.
+
+    The live figures of explorers do; plotly's own objects check every step of the way.
+    """
+    return fig.stored() if hasattr(fig, "stored") else (fig.data, fig.layout)
+
+
 def _sendable(value: Any) -> Any:
-    """Arrays cross to the browser as they lie in memory: in one piece."""
-    return np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
+    """A value as plotly stores and sends it: an array in one piece, a list and not a tuple."""
+    if isinstance(value, np.ndarray):
+        return np.ascontiguousarray(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _value_at(props: Any, path: str) -> Any:
-    """What stands at a path such as "annotations[2].text", or None."""
+    """The value at a path such as "annotations[2].text", or None."""
     for key in re.findall(r"\w+", path):
-        if isinstance(props, dict):
-            props = props.get(key)
-        elif isinstance(props, list | tuple) and int(key) < len(props):
-            props = props[int(key)]
-        else:
-            return None
+        if isinstance(props, list | tuple):
+            props = props[int(key)] if int(key) < len(props) else None
+        elif props is not None:
+            props = props.get(key) if isinstance(props, dict) else props[key]
     return props
 
 
@@ -84,33 +131,26 @@ def _same(old: Any, new: Any) -> bool:
 
 
 def limits(fig: go.Figure, axis: str, values: np.ndarray, refit: bool = False) -> list[float]:
-    """Where an axis such as "yaxis" should end: it stays, and grows when the values leave it.
+    """Both ends of an axis such as "yaxis": as they are, or wider if the values leave them.
 
-    With `refit` it fits them closely, whatever it held before.
+    With `refit` they fit the values closely, whatever they were before.
     """
-    return _limits(fig._layout.get(axis, {}).get("range"), values, refit)
-
-
-def fit(axis: Any, values: np.ndarray, refit: bool = False) -> list[float]:
-    """Let an axis have its `limits`, and return them.
-
-    Inside a `batch_update` the axis itself still shows the old ones.
-    """
-    ends = _limits(axis.range, values, refit)
-    axis.range = ends
-    return ends
-
-
-def _limits(held: Sequence[float] | None, values: np.ndarray, refit: bool) -> list[float]:
+    held = _value_at(_stored(fig)[1], f"{axis}.range")
     low, high = float(np.min(values)), float(np.max(values))
     if held is None or refit:
-        room = MARGIN * (high - low) or 1.0
-        return [low - room, high + room]
+        return fitted(values, MARGIN)
     room = GROWTH * (max(high, held[1]) - min(low, held[0]))
     return [
         held[0] if held[0] <= low else low - room,
         held[1] if high <= held[1] else high + room,
     ]
+
+
+def fitted(values: np.ndarray, margin: float) -> list[float]:
+    """Both ends of an axis that fits the values, with a margin as a share of their range."""
+    low, high = float(np.min(values)), float(np.max(values))
+    room = margin * (high - low) or 1.0
+    return [low - room, high + room]
 
 
 def spread(heights: np.ndarray, gap: float) -> np.ndarray:
@@ -127,12 +167,12 @@ def spread(heights: np.ndarray, gap: float) -> np.ndarray:
 
 
 def enlarge(fig: go.Figure, large: bool) -> None:
-    """Words to be read from the back of a lecture hall, or back to their usual size."""
+    """Text that can be read from the back of a lecture hall, or back to its usual size."""
     fig.layout.font.size = PRESENT_SIZE if large else style.TEXT_SIZE
 
 
 def table(figures: Mapping[str, go.Figure]) -> str:
-    """Everything that is drawn, as CSV with a row for each point (each cell of a heat map)."""
+    """Everything that is drawn, as CSV with one row for each point or cell of a heat map."""
     parts = [
         _points(trace).assign(figure=name, trace=trace.name)
         for name, figure in figures.items()
@@ -162,10 +202,17 @@ def line(x: np.ndarray, y: np.ndarray, name: str, colour: str, **look: Any) -> g
     return go.Scatter(x=x, y=y, name=name, mode="lines", line=shape, hovertemplate=hover, **look)
 
 
+def dots(name: str, colour: str | None, size: float, hover: str, **look: Any) -> go.Scatter:
+    """Markers without a line, still without points; `look` is more of plotly's ``marker``."""
+    marker = {"color": colour, "size": size, **look}
+    hover = f"{hover}<extra></extra>"
+    return go.Scatter(x=[], y=[], name=name, mode="markers", marker=marker, hovertemplate=hover)
+
+
 def band(x: np.ndarray, limits: np.ndarray, name: str, colour: str, **look: Any) -> go.Scatter:
     """The region between two curves ``[2, N]``, as one closed outline."""
     return go.Scatter(
-        x=np.concatenate([x, x[::-1]]),
+        x=there_and_back(x),
         y=outline(limits),
         name=name,
         mode="lines",
@@ -177,13 +224,18 @@ def band(x: np.ndarray, limits: np.ndarray, name: str, colour: str, **look: Any)
     )
 
 
+def there_and_back(x: np.ndarray) -> np.ndarray:
+    """The x of a `band` ``[2N]``: from left to right and back."""
+    return np.concatenate([x, x[::-1]])
+
+
 def outline(limits: np.ndarray) -> np.ndarray:
-    """The y of a `band`: the lower curve forth and the upper one back."""
+    """The y of a `band` ``[2N]``: along the lower curve and back along the upper one."""
     return np.concatenate([limits[0], limits[1][::-1]])
 
 
 def translucent(colour: str, opacity: float = 0.18) -> str:
-    """A colour (#rrggbb or rgb(…)) that lets what lies behind shine through."""
+    """A colour (#rrggbb or rgb(…)) with an opacity, as rgba(…)."""
     if colour.startswith("rgb("):
         return colour.replace("rgb(", "rgba(").replace(")", f", {opacity})")
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
@@ -196,58 +248,62 @@ def label(text: str, colour: str, **place: Any) -> dict[str, Any]:
     return {"text": text, "font": {"color": colour}, **look, **place}
 
 
-def names(x: float, words: list[str], colours: list[str]) -> go.Scatter:
+def names(x: float, texts: list[str], colours: list[str]) -> go.Scatter:
     """Direct labels to the right of several lines' ends, as one trace.
 
     Its heights `y` move with the lines in one step; plotly takes a millisecond for each `label`.
     """
-    place = {"x": np.full(len(words), x), "y": np.zeros(len(words)), "cliponaxis": False}
+    place = {"x": np.full(len(texts), x), "y": np.zeros(len(texts)), "cliponaxis": False}
     look = {"textposition": "middle right", "textfont": {"color": colours}, "hoverinfo": "skip"}
-    return go.Scatter(text=words, mode="text", name="names of the lines", **place, **look)
+    return go.Scatter(text=texts, mode="text", name="names of the lines", **place, **look)
 
 
-def heading(text: str) -> dict[str, Any]:
-    """What a panel shows, above its upper left corner."""
+def heading(bold: str = "", plain: str = "") -> dict[str, Any]:
+    """The title of a panel above its upper left corner; `plain` text on a line below."""
     place = {"xref": "paper", "yref": "paper", "x": 0.0, "y": 1.0, "yshift": 4}
     look = {"xanchor": "left", "yanchor": "bottom", "showarrow": False, "align": "left"}
-    return {"text": f"<b>{text}</b>", **place, **look}
+    return {"text": heading_text(bold, plain), **place, **look}
 
 
-def heatmap(x: np.ndarray, z: np.ndarray, name: str, **look: Any) -> go.Heatmap:
-    """A matrix over x and x′."""
-    hover = f"{name}<br>x = %{{x:.2f}}, x′ = %{{y:.2f}}<br>%{{z:.3f}}<extra></extra>"
-    return go.Heatmap(x=x, y=x, z=rounded(z), name=name, hovertemplate=hover, **look)
+def heading_text(bold: str, plain: str = "") -> str:
+    """The text of a `heading`."""
+    return f"<b>{bold}</b>" + (f"<br>{plain}" if plain else "")
+
+
+def heatmap(name: str, hover: str, **look: Any) -> go.Heatmap:
+    """A heat map in colours centred on zero, still empty."""
+    look = {"colorscale": style.DIVERGING, "colorbar": style.COLOUR_BAR, "z": [[0.0]], **look}
+    return go.Heatmap(name=name, hovertemplate=f"{hover}<extra></extra>", **look)
 
 
 def rounded(z: np.ndarray) -> np.ndarray:
-    """A matrix in four digits: matrices cross to the browser as text."""
+    """A matrix rounded to four digits of its largest entry: matrices reach the browser as text."""
     scale = np.max(np.abs(z)) or 1.0
     return np.round(z, int(np.clip(4 - np.ceil(np.log10(scale)), 0, 12)))
 
 
 def colour_limit(trace: Any, z: np.ndarray, refit: bool = False) -> float:
-    """Where a colour scale centred on zero should end: it grows when a matrix leaves it.
+    """The upper end of a colour scale centred on zero.
 
-    It shrinks when the matrix has become pale.
+    It stays as it is, unless the matrix leaves it or needs less than a quarter of it.
     """
     top, held = float(np.max(np.abs(z))) or 1.0, trace.zmax
     return top if refit or held is None or not held / 4 <= top <= held else held
 
 
-def fit_colours(trace: Any, z: np.ndarray, refit: bool = False) -> None:
-    """Let the colours of a heat map, centred on zero, have their `colour_limit`."""
-    top = colour_limit(trace, z, refit)
-    trace.update(zmin=-top, zmax=top)
+def coloured(text: str, colour: str) -> str:
+    """Text in a line's colour, for headings that serve as legends."""
+    return f"<span style='color:{colour}'>{text}</span>"
 
 
-def coloured(words: str, colour: str) -> str:
-    """Words in a line's colour, for headings that serve as legends."""
-    return f"<span style='color:{colour}'>{words}</span>"
+def signed(number: float, digits: int = 2) -> str:
+    """A number with a proper minus sign."""
+    return f"{number:.{digits}f}".replace("-", "−")
 
 
-def mark(at: float) -> dict[str, Any]:
-    """A dotted line at an input that somebody looks at."""
-    look = {"color": style.NEUTRAL, "width": 1, "dash": "dot"}
+def mark(at: float, **look: Any) -> dict[str, Any]:
+    """A dotted vertical line at a marked input."""
+    look = {"color": style.NEUTRAL, "width": 1, "dash": "dot", **look}
     return {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": at, "x1": at, "line": look}
 
 

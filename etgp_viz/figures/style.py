@@ -1,12 +1,10 @@
 """One look for every picture: colours, dashes, names of classes, fonts and the plotly template."""
 
-from pathlib import Path
-
 import plotly.graph_objects as go
 from plotly.colors import cyclical, sample_colorscale
 
-# Okabe and Ito's colours, told apart by people with any kind of colour vision. The eighth is black
-# on a white page and white on a black one: CSS looks for this very colour.
+# Okabe and Ito's colours, distinguishable with any kind of colour vision. The eighth is black on a
+# white page and white on a black one: the style sheet looks for this very colour.
 PALETTE = (
     *("#0072B2", "#E69F00", "#009E73", "#D55E00"),
     *("#CC79A7", "#56B4E9", "#F0E442", "#010101"),
@@ -20,6 +18,7 @@ TEXT_SIZE = 13
 # Covariances and correlations, centred on zero; variances and probabilities.
 DIVERGING = "RdBu_r"
 SEQUENTIAL = "Cividis"
+COLOUR_BAR = {"thickness": 10, "outlinewidth": 0, "nticks": 5, "xpad": 4}
 
 _GRID = "rgba(128, 128, 128, 0.25)"
 _AXIS = {
@@ -48,9 +47,6 @@ TEMPLATE = go.layout.Template(
     }
 )
 
-# JupyterLab's variables follow its theme at once; plotly's own colours cannot.
-CSS = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
-
 
 def colour(c: int, num_classes: int) -> str:
     """The colour of class c = 0, 1, …: Okabe and Ito's up to 8 classes, ordered hues beyond."""
@@ -60,7 +56,7 @@ def colour(c: int, num_classes: int) -> str:
 
 
 def dash(c: int) -> str:
-    """The dash pattern of class c, so that colour is never alone in telling it."""
+    """The dash pattern of class c, so that colour alone never identifies it."""
     return DASHES[c % len(DASHES)]
 
 

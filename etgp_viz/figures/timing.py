@@ -1,14 +1,20 @@
-"""A race over C (or M, or N): a line for each contestant, with its name at the end."""
+"""The picture of a race over C, M or N: a line for each contestant, with its name at the end."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from etgp_viz.figures import plotting, style
-from etgp_viz.records.timing import KINDS, Curves, Line
+from etgp_viz.figures.plotting import Picture
+from etgp_viz.records.timing import KINDS
 
-__all__ = ["LABEL_GAP", "LOOKS", "STYLES", "make", "tick_sizes", "update"]
+if TYPE_CHECKING:
+    from etgp_viz.records.timing import Curves, Line
+
+__all__ = ["LABEL_GAP", "LOOKS", "STYLES", "make", "race", "sizes", "update"]
 
 #: colour, dash and marker of each contestant: families share a colour, nobody shares all three
 LOOKS = {
@@ -34,44 +40,32 @@ STYLES: dict[str, tuple[float, float, str | None]] = {
     "fit": (1.5, 0.8, "dot"),
     "guess": (1.5, 0.8, "longdash"),
 }
-#: labels at the ends of lines stay this part of the frame apart
+#: distance between labels at the ends of lines, as a share of the frame
 LABEL_GAP = 0.06
 
 
-def make(record: Curves) -> go.Figure:
-    """Draw every line of the record; each slot and kind has a trace, so that others can follow."""
-    fig = go.Figure(
-        data=[_trace(name, kind) for name in record.slots for kind in KINDS],
-        layout={
-            "template": style.TEMPLATE,
-            "height": 460,
-            "margin": {"r": 180, "l": 90},
-            "annotations": [
-                {
-                    "text": "",
-                    "showarrow": False,
-                    "visible": False,
-                    "xanchor": "left",
-                    "xshift": 10,
-                    "align": "left",
-                    "font": {"color": LOOKS[name][0]},
-                }
-                for name in record.slots
-            ],
-        },
+def _blank(record: Curves) -> go.Figure:
+    """A trace for each slot and kind of line, so that any later record finds its place."""
+    hidden = {"text": "", "visible": False, "showarrow": False}
+    place = {"xanchor": "left", "xshift": 10, "align": "left"}
+    return plotting.figure(
+        [_trace(name, kind) for name in record.slots for kind in KINDS],
+        460,
+        {"r": 180, "l": 90},
+        annotations=[
+            {**hidden, **place, "font": {"color": LOOKS[name][0]}} for name in record.slots
+        ],
     )
-    update(fig, record)
-    return fig
 
 
-def update(fig: go.Figure, record: Curves, refit: bool = False) -> None:
+def _update(fig: go.Figure, record: Curves, refit: bool = False) -> None:
     """Move the lines, their names and the axes to another record with the same slots.
 
     The axes always fit: a race grows.
     """
     lines = {(line.name, line.kind): line for line in record.lines}
-    moved = [_placed(lines.get((name, kind))) for name in record.slots for kind in KINDS]
-    traces = {name: [each[name] for each in moved] for name in moved[0]}
+    points = [_points(lines.get((name, kind))) for name in record.slots for kind in KINDS]
+    traces = {name: [values[name] for values in points] for name in points[0]}
     kind = "log" if record.log else "linear"
     x_range, y_range = _ranges(record)
     labels, y_range = _labels(record, y_range)
@@ -79,7 +73,7 @@ def update(fig: go.Figure, record: Curves, refit: bool = False) -> None:
         "xaxis.type": kind,
         "xaxis.title.text": record.x_title,
         "xaxis.range": x_range,
-        "xaxis.tickvals": tick_sizes(record),
+        "xaxis.tickvals": sizes(record),
         "yaxis.type": kind,
         "yaxis.title.text": record.y_title,
         "yaxis.range": y_range,
@@ -105,8 +99,8 @@ def _trace(name: str, kind: str) -> go.Scatter:
     )
 
 
-def _placed(line: Line | None) -> dict[str, Any]:
-    """A trace's points and bars; a contestant that is not there has none."""
+def _points(line: Line | None) -> dict[str, Any]:
+    """The points and error bars of a trace; none for a contestant that did not run."""
     nothing = np.empty(0)
     x, y, low, high = (nothing,) * 4 if line is None else (line.x, line.y, line.low, line.high)
     return {
@@ -118,8 +112,8 @@ def _placed(line: Line | None) -> dict[str, Any]:
     }
 
 
-def tick_sizes(record: Curves) -> list[float]:
-    """Where the race was run."""
+def sizes(record: Curves) -> list[float]:
+    """The sizes that were raced, in order: the ticks of the x axis."""
     return sorted({float(x) for line in record.lines if line.kind != "fit" for x in line.x})
 
 
@@ -127,12 +121,12 @@ def _ranges(record: Curves) -> tuple[list[float], list[float]]:
     """Axes that show everything with a little room, in plotly's units (log₁₀ on a log axis)."""
     nothing = np.empty(0)
     x = np.concatenate([nothing, *(line.x for line in record.lines)])
-    y = np.concatenate([nothing, *(_reach(line, record.log) for line in record.lines)])
+    y = np.concatenate([nothing, *(_extent(line, record.log) for line in record.lines)])
     return _range(x, record.log, (1.0, 1000.0)), _range(y, record.log, (1e-3, 10.0))
 
 
-def _reach(line: Line, log: bool) -> np.ndarray:
-    """What must be seen of a line; a guess counts in half decades, since it moves a lot."""
+def _extent(line: Line, log: bool) -> np.ndarray:
+    """Values of a line that must be visible; a guess, which moves a lot, counts in half decades."""
     ends = np.r_[line.low, line.high]
     if line.kind != "guess" or not log or not len(ends):
         return ends
@@ -140,9 +134,9 @@ def _reach(line: Line, log: bool) -> np.ndarray:
     return 10.0 ** (np.array([np.floor(2.0 * decades[0]), np.ceil(2.0 * decades[1])]) / 2.0)
 
 
-def _range(values: np.ndarray, log: bool, otherwise: tuple[float, float]) -> list[float]:
+def _range(values: np.ndarray, log: bool, default: tuple[float, float]) -> list[float]:
     values = values[np.isfinite(values) & ((values > 0) | (not log))]
-    ends = [values.min(), values.max()] if len(values) else list(otherwise)
+    ends = [values.min(), values.max()] if len(values) else list(default)
     if not log:
         return [0.0, 1.08 * ends[1]]
     low, high = np.log10(ends)
@@ -170,3 +164,8 @@ def _labels(record: Curves, y_range: list[float]) -> tuple[dict[str, Any], list[
             changes |= {f"annotations[{k}].{key}": value for key, value in place.items()}
     # plotly hides a label outside the frame.
     return changes, [min([y_range[0], *heights]), max([y_range[1], *heights])]
+
+
+race = Picture(_blank, _update)
+# The module itself is used as a picture too: ``from etgp_viz.figures import timing as race``.
+make, update = race.make, race.update

@@ -1,1 +1,33 @@
-"""The numbers behind each picture, one module per story."""
+"""Index of the numbers behind the pictures, one module per story.
+
+Functions take arrays and models and return records: frozen dataclasses of plain arrays, which
+`etgp_viz.figures` draws. A module is imported when it is first used.
+
+>>> from etgp_viz import records
+>>> print(records.STORIES["flow"])
+one Gaussian process under one flow: paths, map, density, covariance
+"""
+
+from etgp_viz.moved import lazy_names
+
+__all__ = ["STORIES"]
+
+#: module → what it computes
+STORIES = {
+    "prior": "draws from the prior, and parameters of flows over x",
+    "flow": "one Gaussian process under one flow: paths, map, density, covariance",
+    "shared_latent": "C classes that share one latent, or have one each",
+    "covariance": "covariances between warped processes: Proposition 1 and its Hermite series",
+    "covariance_check": "these covariances against Monte Carlo",
+    "inference": "what an ETGP believes about inputs of one or two dimensions",
+    "live_training": "a training to be watched step by step",
+    "timing": "the curves of a race",
+    "results": "the scores of all models on one data set",
+    "close_up": "a close-up of one run of an experiment",
+}
+
+__getattr__ = lazy_names(__name__, {name: f"records.{name}" for name in STORIES})
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *STORIES])

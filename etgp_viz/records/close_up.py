@@ -1,6 +1,7 @@
-"""A closer look at one run, as records that pictures are drawn from.
+"""Close-ups of one run: its confusions, calibration, hardest rows, training and what it learnt.
 
-`etgp_viz.experiments.detail` says what was kept of a run, and how it was computed.
+Each function takes the details of a run, from `etgp_viz.experiments.reference_detail` or
+`etgp_viz.experiments.load_detail`; `etgp_viz.experiments.detail` says what they hold.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Confusion:
-    """Test rows by true class (down) and predicted class (across).
+    """Confusion matrix of the test rows.
 
     Attributes
     ----------
     names : of the C classes
-    counts : ``[C, C]``
+    counts : rows by true class (down) and predicted class (across) ``[C, C]``
     """
 
     names: tuple[str, ...]
@@ -45,19 +46,19 @@ class Confusion:
 
     @property
     def share(self) -> np.ndarray:
-        """Of the rows of each true class, the share that was taken for each class ``[C, C]``."""
+        """The share of each true class that was predicted as each class ``[C, C]``."""
         return self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
 
     def worst(self) -> tuple[str, str, int]:
         """True class, predicted class and count of the most frequent confusion."""
         wrong = self.counts - np.diag(np.diag(self.counts))
-        true, said = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-        return self.names[true], self.names[said], int(wrong[true, said])
+        true, predicted = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        return self.names[true], self.names[predicted], int(wrong[true, predicted])
 
 
 @dataclass(frozen=True)
 class ReliabilityBins:
-    """Accuracy against confidence, in bins of the confidence that hold any test rows.
+    """Accuracy against confidence, in those bins of the confidence that hold test rows.
 
     Attributes
     ----------
@@ -83,10 +84,11 @@ class Hardest:
 
     Attributes
     ----------
-    rows : which rows of the data set ``[H]``
-    labels, said : names of the true and of the most probable class, H each
+    rows : indices of rows of the data set ``[H]``
+    labels, said : names of the true class and of the most probable class, H each
     of_label, of_said : their probabilities ``[H]``
-    images : ``[H, height, width]``, if a row is an image and the data set comes with scikit-learn
+    images : ``[H, height, width]`` if a row is an image and the data set comes with scikit-learn,
+        otherwise None
     """
 
     rows: np.ndarray
@@ -111,10 +113,10 @@ class Lines:
 
     Attributes
     ----------
-    words : what it is
-    t : places on the line x̄ + t v₁ ``[T]``
-    classes : which classes ``[K]``
-    names : their names
+    words : what the function is
+    t : positions on the line x̄ + t v₁ ``[T]``
+    classes : indices of the classes ``[K]``
+    names : of these classes
     values : ``[K, T]``
     """
 
@@ -134,7 +136,8 @@ class Projection:
     data, labels : ``[N, 2]`` and the classes ``[N]`` of some training rows
     inducing : ``[M, 2]``
     names : of the C classes
-    is_shared : whether all classes use these inducing points; if not, they are those of a few
+    is_shared : whether all classes use these inducing points; otherwise they belong to a few
+        classes
     """
 
     data: np.ndarray
@@ -145,16 +148,33 @@ class Projection:
 
 
 def confusion(detail: Mapping[str, Any]) -> Confusion:
-    """The confusion matrix of the point estimate."""
+    """The confusion matrix of the point estimate.
+
+    Parameters
+    ----------
+    detail : of a run
+
+    Examples
+    --------
+    >>> detail = {"class_names": ["cat", "dog"], "confusion": [[0, 0, 5], [0, 1, 2], [1, 1, 7]]}
+    >>> confusion(detail).worst()
+    ('cat', 'dog', 2)
+    """
     names = tuple(detail["class_names"])
     counts = np.zeros((len(names), len(names)), dtype=int)
-    true, said, found = np.array(detail["confusion"], dtype=int).reshape(-1, 3).T
-    counts[true, said] = found
+    true, predicted, count = np.array(detail["confusion"], dtype=int).reshape(-1, 3).T
+    counts[true, predicted] = count
     return Confusion(names, counts)
 
 
 def reliability_bins(detail: Mapping[str, Any], way: str = "pe") -> ReliabilityBins:
-    """The bins of a way of predicting, without empty ones."""
+    """The reliability diagram of a way of predicting, without empty bins.
+
+    Parameters
+    ----------
+    detail : of a run
+    way : ``"pe"``, or ``"ba"`` for an ETGP
+    """
     bins = detail["reliability"][check_choice(way, "way", tuple(detail["reliability"]))]
     count = np.array(bins["count"])
     full = count > 0
@@ -164,11 +184,16 @@ def reliability_bins(detail: Mapping[str, Any], way: str = "pe") -> ReliabilityB
 
 
 def hardest(detail: Mapping[str, Any]) -> Hardest:
-    """The rows whose labels the point estimate expected least."""
-    found, names = detail["hardest"], detail["class_names"]
-    p = np.array([each["probabilities"] for each in found], dtype=float)
-    labels = np.array([each["label"] for each in found], dtype=int)
-    rows = np.array([each["row"] for each in found], dtype=int)
+    """The rows whose labels the point estimate expected least.
+
+    Parameters
+    ----------
+    detail : of a run
+    """
+    stored, names = detail["hardest"], detail["class_names"]
+    p = np.array([row["probabilities"] for row in stored], dtype=float)
+    labels = np.array([row["label"] for row in stored], dtype=int)
+    rows = np.array([row["row"] for row in stored], dtype=int)
     said, first = p.argmax(axis=1), np.arange(len(p))
     return Hardest(
         rows=rows,
@@ -181,7 +206,7 @@ def hardest(detail: Mapping[str, Any]) -> Hardest:
 
 
 def _images(dataset: str, rows: np.ndarray) -> np.ndarray | None:
-    """Rows of digits as images; other images need files that may not be here."""
+    """Rows of digits as images; images of other data sets need files that may be missing."""
     return _digits()[rows] if dataset == "digits" else None
 
 
@@ -195,18 +220,23 @@ def _digits() -> np.ndarray:
 
 
 def elbo(detail: Mapping[str, Any]) -> Curve:
-    """The ELBO over the epochs."""
+    """The ELBO over the epochs.
+
+    Parameters
+    ----------
+    detail : of a run
+    """
     return Curve(np.array(detail["elbo"]["epoch"]), np.array(detail["elbo"]["value"], float))
 
 
 def lines(detail: Mapping[str, Any], part: str = "scale") -> Lines:
-    """What a model learned, along the first principal direction.
+    """What a model has learnt, along the first principal direction of the data.
 
     Parameters
     ----------
     detail : of a run
     part : ``"scale"``, the aᶜ(x) of an ETGP's flows, or ``"offset"``, their bᶜ(x). For SVGPs, which
-        have no flows, the standard deviation and the mean of fᶜ(x), which play these parts.
+        have no flows, the standard deviation or the mean of fᶜ(x).
     """
     is_scale = check_choice(part, "part", ("scale", "offset")) == "scale"
     line, names = detail["line"], detail["class_names"]
@@ -223,12 +253,17 @@ def lines(detail: Mapping[str, Any], part: str = "scale") -> Lines:
 
 
 def projection(detail: Mapping[str, Any]) -> Projection:
-    """Data and inducing points in two dimensions."""
-    found = detail["projection"]
+    """Data and inducing points on the first two principal directions.
+
+    Parameters
+    ----------
+    detail : of a run
+    """
+    points = detail["projection"]
     return Projection(
-        data=np.array(found["data"], dtype=float),
-        labels=np.array(found["labels"], dtype=int),
-        inducing=np.array(found["inducing"], dtype=float),
+        data=np.array(points["data"], dtype=float),
+        labels=np.array(points["labels"], dtype=int),
+        inducing=np.array(points["inducing"], dtype=float),
         names=tuple(detail["class_names"]),
-        is_shared=set(found["inducing_labels"]) == {-1},
+        is_shared=set(points["inducing_labels"]) == {-1},
     )

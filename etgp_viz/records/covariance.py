@@ -1,13 +1,13 @@
-"""Covariances between the C warped processes f^c(x) = G(f0(x); θ^c(x)) of one latent GP.
+"""Covariances between the C warped processes f^c(x) = G(f₀(x); θ^c(x)) of one latent GP.
 
-Linear flows, f^c = a^c f0 + b^c, stack to F = A f0 + b. So *every* pair of processes, not only a
+Linear flows, f^c = a^c f₀ + b^c, stack to F = A f₀ + b. So *every* pair of processes, not only a
 pair with the pivot as in the paper's Proposition 1, satisfies
 
     Cov[f^c(x), f^d(x')] = a^c(x) a^d(x') K(x, x'),
 
 and the joint law of all C·N values is a Gaussian of rank at most N.
 
-Any flow: write f0(x) = µ(x) + σ(x) z and expand each warp in normalised Hermite polynomials,
+Any flow: write f₀(x) = µ(x) + σ(x) z and expand each warp in normalised Hermite polynomials,
 
     G(µ(x) + σ(x) z; θ^c(x)) = Σ_n h_n^c(x) He_n(z)/√n!.
 
@@ -47,19 +47,56 @@ MAX_ORDER = 60
 # Nodes of the rule behind the coefficients: exact for polynomial flows of degree below
 # 2·NUM_NODES − MAX_ORDER, and plenty for smooth ones.
 NUM_NODES = 128
-# Draws that are multiplied at once.
+# Draws in one matrix product, see `_products`.
 BLOCK = 100
 
 
 @check_shapes("K: [N, N]", "a_c: [N]", "a_d: [N]", "return: [N, N]")
 def pair_linear(K: np.ndarray, a_c: np.ndarray, a_d: np.ndarray) -> np.ndarray:
-    """Cov[f^c, f^d] = a^c (a^d)ᵀ ⊙ K of two linear flows, c = d included."""
+    """Cov[f^c, f^d] = a^c (a^d)ᵀ ⊙ K of two linear flows, c = d included (Proposition 1).
+
+    Parameters
+    ----------
+    K : covariance of f₀ at N inputs ``[N, N]``
+    a_c, a_d : scales of the two classes at these inputs ``[N]``
+
+    Returns
+    -------
+    array ``[N, N]``; entry (n, m) is Cov[f^c(x_n), f^d(x_m)]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import covariance
+    >>> K = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> covariance.pair_linear(K, np.array([1.0, 1.0]), np.array([2.0, -1.0]))
+    array([[ 2. , -0.5],
+           [ 1. , -1. ]])
+    """
     return np.outer(a_c, a_d) * np.asarray(K)
 
 
 @check_shapes("K: [N, N]", "a: [C, N]", "return: [CN, CN]")
 def joint_linear(K: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Covariance of all C processes stacked, block (c, d) being `pair_linear` of a^c and a^d."""
+    """Covariance of all C processes stacked, for linear flows.
+
+    Parameters
+    ----------
+    K : covariance of f₀ at N inputs ``[N, N]``
+    a : scales of the C classes at these inputs ``[C, N]``
+
+    Returns
+    -------
+    array ``[C·N, C·N]``; block (c, d) is `pair_linear` of a^c and a^d
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import covariance
+    >>> joint = covariance.joint_linear(np.eye(2), np.array([[1.0, 1.0], [2.0, -1.0]]))
+    >>> joint.shape, int(np.linalg.matrix_rank(joint))  # C·N values, made of N values of f₀
+    ((4, 4), 2)
+    """
     a, K = np.asarray(a, dtype=float), np.asarray(K, dtype=float)
     C, N = a.shape
     blocks = a[:, :, None, None] * a[None, None, :, :] * K[None, :, None, :]  # c, n, d, m
@@ -72,9 +109,9 @@ class HermiteSeries:
 
     Attributes
     ----------
-    correlation : ρ of f0, [N, N]
-    coefficients : h_n^c(x) for n = 0..order, [C, N, order + 1]; n = 0 is the mean of f^c(x)
-    remainder : Σ_{n > order} h_n^c(x)², the variance that the series misses, [C, N]
+    correlation : ρ of f₀ ``[N, N]``
+    coefficients : h_n^c(x) for n = 0..order ``[C, N, order + 1]``; n = 0 is the mean of f^c(x)
+    remainder : Σ_{n > order} h_n^c(x)², the variance that the series leaves out ``[C, N]``
     """
 
     correlation: np.ndarray
@@ -87,17 +124,17 @@ class HermiteSeries:
         return self.coefficients.shape[-1] - 1
 
     def term(self, n: int, c: int, d: int) -> np.ndarray:
-        """The n-th term of Cov[f^c, f^d], [N, N]."""
+        """The n-th term of Cov[f^c, f^d] ``[N, N]``, n = 1..order."""
         check_count(n, "n", minimum=1, maximum=self.order)
         h = self.coefficients
         return h[c, :, n, None] * h[d, None, :, n] * self.correlation**n
 
     def pair(self, c: int, d: int) -> np.ndarray:
-        """Cov[f^c, f^d], [N, N]."""
+        """Cov[f^c, f^d] ``[N, N]``."""
         return _mehler(self.correlation, self.coefficients[c], self.coefficients[d])
 
     def truncation_error(self, c: int, d: int) -> np.ndarray:
-        """A bound on what `pair` leaves out, [N, N].
+        """A bound on what `pair` leaves out ``[N, N]``.
 
         |Σ_{n>m} h_n^c h_n^d ρⁿ| ≤ |ρ|^(m+1) √(remainder^c remainder^d), by Cauchy and Schwarz.
         """
@@ -105,13 +142,13 @@ class HermiteSeries:
         return size * np.abs(self.correlation) ** (self.order + 1)
 
     def joint(self) -> np.ndarray:
-        """Covariance of all C processes stacked, [C·N, C·N]."""
+        """Covariance of all C processes stacked ``[C·N, C·N]``."""
         C = len(self.coefficients)
         stacked = np.concatenate(self.coefficients)  # [C·N, order + 1]
         return _mehler(np.tile(self.correlation, (C, C)), stacked, stacked)
 
     def up_to(self, order: int) -> "HermiteSeries":
-        """The same series, ended at a lower order: what is cut off joins the remainder."""
+        """The series truncated at a lower order; what is cut off joins the remainder."""
         check_count(order, "order", maximum=self.order)
         cut = np.sum(self.coefficients[:, :, order + 1 :] ** 2, axis=-1)
         return HermiteSeries(
@@ -119,7 +156,7 @@ class HermiteSeries:
         )
 
     def every(self, step: int) -> "HermiteSeries":
-        """The same series at every `step`-th input alone."""
+        """The series at every `step`-th input only."""
         check_count(step, "step")
         return HermiteSeries(
             self.correlation[::step, ::step],
@@ -138,17 +175,30 @@ def hermite_series(
     order: int | None = None,
     tolerance: float = 1e-6,
 ) -> HermiteSeries:
-    """Expand C warps of f0 ~ N(mean, K) in Hermite polynomials.
+    """The Hermite series of C warps of f₀ ~ N(mean, K).
 
     Parameters
     ----------
-    K : covariance of f0 at N inputs, [N, N]
+    K : covariance of f₀ at N inputs ``[N, N]``
     flow : the family of maps G
-    params : raw parameters of the C flows at each input, [C, N, P]
-    mean : of f0 at each input, [N]; zero unless given
-    order : where the series ends; None for the least order at which `truncation_error` falls below
+    params : raw parameters of the C flows at each input ``[C, N, P]``
+    mean : of f₀ at each input ``[N]``; None for zero
+    order : last term of the series; None for the lowest order whose `truncation_error` is below
         `tolerance` times the largest variance for every pair of classes and inputs, or MAX_ORDER
     tolerance : see `order`
+
+    Returns
+    -------
+    a `HermiteSeries`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import covariance, flows
+    >>> params = np.array([[[2.0, 1.0]]])  # one class at one input, f = 2·f₀ + 1
+    >>> series = covariance.hermite_series(np.eye(1), flows.Linear(), params)
+    >>> series.order, series.pair(0, 0).round(6).tolist()
+    (1, [[4.0]])
     """
     check_positive(tolerance, "tolerance")
     K = np.asarray(K, dtype=float)
@@ -179,13 +229,55 @@ def hermite_series(
 def pair(
     K: np.ndarray, flow: Flow, params_c: np.ndarray, params_d: np.ndarray, order: int = 20
 ) -> np.ndarray:
-    """Cov[f^c, f^d] for any flow, by its Hermite series up to `order`; f0 has mean zero."""
+    """Cov[f^c, f^d] for any flow, by its Hermite series; f₀ has mean zero.
+
+    Parameters
+    ----------
+    K : covariance of f₀ at N inputs ``[N, N]``
+    flow : the family of maps G
+    params_c, params_d : raw parameters of the two classes at these inputs ``[N, P]``
+    order : last term of the series
+
+    Returns
+    -------
+    array ``[N, N]``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import covariance, flows
+    >>> flow = flows.Compose([flows.Linear(), flows.Exp()])
+    >>> params = np.array([[0.5, 0.0]])  # exp(f₀/2): the log-normal variance e^¼ (e^¼ − 1)
+    >>> covariance.pair(np.eye(1), flow, params, params).round(4)
+    array([[0.3647]])
+    """
     return hermite_series(K, flow, np.stack([params_c, params_d]), order=order).pair(0, 1)
 
 
 @check_shapes("K: [N, N]", "params: [C, N, P]", "return: [CN, CN]")
 def joint(K: np.ndarray, flow: Flow, params: np.ndarray, order: int = 20) -> np.ndarray:
-    """Covariance of all C processes stacked, for any flow; f0 has mean zero."""
+    """Covariance of all C processes stacked, for any flow; f₀ has mean zero.
+
+    Parameters
+    ----------
+    K : covariance of f₀ at N inputs ``[N, N]``
+    flow : the family of maps G
+    params : raw parameters of the C classes at these inputs ``[C, N, P]``
+    order : last term of the series
+
+    Returns
+    -------
+    array ``[C·N, C·N]``; block (c, d) is `pair` of the classes c and d
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import covariance, flows
+    >>> params = np.array([[[1.0, 0.0]], [[-2.0, 3.0]]])
+    >>> covariance.joint(np.eye(1), flows.Linear(), params).round(6)
+    array([[ 1., -2.],
+           [-2.,  4.]])
+    """
     return hermite_series(K, flow, params, order=order).joint()
 
 
@@ -195,6 +287,22 @@ def empirical(samples_c: np.ndarray, samples_d: np.ndarray) -> tuple[np.ndarray,
 
     The estimate is the mean over draws of the products p = (f^c − mean)(f^d − mean)ᵀ (times
     S/(S−1)), its standard error that of this mean, √(Var[p]/S) with Var[p] = E[p²] − E[p]².
+
+    Parameters
+    ----------
+    samples_c, samples_d : joint draws of the two processes at N inputs ``[S, N]``, S ≥ 2
+
+    Returns
+    -------
+    estimate, standard error : arrays ``[N, N]``
+
+    Examples
+    --------
+    >>> from etgp_viz import covariance, prior
+    >>> f0 = prior.noise(0, 10_000, 1)
+    >>> estimate, error = covariance.empirical(f0, 2.0 * f0)  # the covariance is 2
+    >>> bool(abs(estimate - 2.0) < 3.0 * error)
+    True
     """
     S = check_count(len(samples_c), "samples_c", minimum=2, because="at least two draws")
     c, d = _centred(samples_c), _centred(samples_d)
@@ -208,9 +316,27 @@ def empirical(samples_c: np.ndarray, samples_d: np.ndarray) -> tuple[np.ndarray,
 def empirical_of_first(
     samples_c: np.ndarray, samples_d: np.ndarray, sizes: Sequence[int]
 ) -> np.ndarray:
-    """The estimates of `empirical` from the first sizes[0] < sizes[1] < … draws, in one pass.
+    """Estimates of `empirical` from a growing number of draws, in one pass.
 
-    With m draws it is (Σ p − m·mean^c (mean^d)ᵀ)/(m − 1); the sums grow from size to size.
+    With m draws the estimate is (Σ p − m·mean^c (mean^d)ᵀ)/(m − 1); the sums grow from size to
+    size.
+
+    Parameters
+    ----------
+    samples_c, samples_d : joint draws of the two processes at N inputs ``[S, N]``
+    sizes : K growing numbers m of draws, from 2 to S
+
+    Returns
+    -------
+    array ``[K, N, N]``: for each m the estimate from the first m draws
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import covariance
+    >>> draws = np.array([[0.0], [2.0], [4.0]])
+    >>> covariance.empirical_of_first(draws, draws, [2, 3]).ravel()
+    array([2., 4.])
     """
     ends = np.array([0, *sizes])
     if sizes[0] < 2 or np.any(np.diff(ends) <= 0) or ends[-1] > len(samples_c):
@@ -229,11 +355,27 @@ def empirical_of_first(
 
 @check_shapes("series.coefficients: [C, N, n]", "return: [C, C, N]")
 def correlation_at_equal_inputs(series: HermiteSeries) -> np.ndarray:
-    """Corr[f^c(x), f^d(x)] at each input.
+    """Corr[f^c(x), f^d(x)] at each input: ±1 for linear flows.
 
-    ±1 for linear flows. Any other pair of flows lowers it, although each of the two values still
-    determines the other: a correlation sees the linear part of a dependence only. A process that
-    does not vary at an input has no correlation there: NaN.
+    Any other pair of flows lowers it, although each of the two values still determines the other:
+    a correlation measures only the linear part of a dependence.
+
+    Parameters
+    ----------
+    series : of C processes at N inputs
+
+    Returns
+    -------
+    array ``[C, C, N]``; NaN where a process does not vary
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import covariance, flows
+    >>> params = np.array([[[1.0, 0.0]], [[-2.0, 3.0]]])
+    >>> series = covariance.hermite_series(np.eye(1), flows.Linear(), params)
+    >>> covariance.correlation_at_equal_inputs(series)[0, 1].round(6)
+    array([-1.])
     """
     h = series.coefficients[:, :, 1:]
     covariance = np.einsum("cnk,dnk->cdn", h, h)
@@ -262,8 +404,8 @@ def _centred(samples: np.ndarray) -> np.ndarray:
 def _products(c: np.ndarray, d: np.ndarray) -> np.ndarray:
     """Σ_s c_s d_sᵀ over draws, [N, N].
 
-    A product with so many rows makes BLAS start threads, and on a busy machine it waits a hundred
-    times longer for them than the work takes. Blocks of draws stay below that.
+    BLAS starts threads for a product with very many rows, and on a busy machine it waits for them
+    a hundred times longer than the work takes. Products of blocks of draws are too small for that.
     """
     whole = len(c) - len(c) % BLOCK
     blocks_c, blocks_d = (z[:whole].reshape(-1, BLOCK, z.shape[1]) for z in (c, d))

@@ -1,12 +1,40 @@
-"""Proposition 1 and its extension against Monte Carlo: covariances of C warped processes.
+"""Covariances between warped processes by formula, checked against Monte Carlo.
 
-Everything here compares a `HermiteSeries` (for linear flows its one term is Proposition 1) with
-joint draws F ``[C, S, N]`` of the same processes, and looks into the series: its spectrum, its
-terms, and the correlation that it leaves between two classes at one input.
+Each function compares a `HermiteSeries` (for linear flows its one term is Proposition 1) with joint
+draws F ``[C, S, N]`` of the same C processes at N inputs, or describes the series: its spectrum,
+its terms, and the correlation between two classes at one input.
+
+>>> import numpy as np
+>>> from etgp_viz import covariance, flows, prior
+>>> from etgp_viz.records import covariance_check
+>>> x, K, flow = np.arange(2.0), np.eye(2), flows.Linear()
+>>> params = np.array([[[1.0, 0.0]] * 2, [[-2.0, 1.0]] * 2])  # f¹ = f₀ and f² = 1 − 2·f₀
+>>> series = covariance.hermite_series(K, flow, params, order=3)
+>>> F = flow.forward(prior.draw(K, prior.noise(0, 1000, 2)), params[:, None]).numpy()
+
+>>> covariance_check.variances(x, K, series, F).analytic.round(6)
+array([[1., 1.],
+       [4., 4.]])
+>>> comparison = covariance_check.compare(x, series, F, (0, 1))
+>>> comparison.share, comparison.agrees
+(1.0, True)
+>>> error = covariance_check.convergence(series, F, comparison).error
+>>> bool(error[-1] < error[0])  # all draws are better than the first few
+True
+>>> covariance_check.equal_inputs(x, series).correlation.round(6)
+array([[-1., -1.]])
+>>> round(covariance_check.two_classes(x, series, F, 0, 1, at=0.9).correlation, 6)
+-1.0
+>>> covariance_check.spectrum(series).rank  # of 4, since two values of f₀ determine all
+2
+>>> covariance_check.terms(series, 1).share.round(6)  # linear flows have one term
+array([[1., 0., 0.],
+       [1., 0., 0.]])
 """
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 from scipy.stats import norm
@@ -19,14 +47,20 @@ from etgp_viz.records.covariance import (
     empirical_of_first,
 )
 
-# Entries are compared within so many standard errors, and so many of them are there by chance.
+__all__ = [
+    *("Comparison", "Convergence", "EqualInputs", "Spectrum", "Terms", "TwoClasses", "Variances"),
+    *("EXPECTED_SHARE", "WITHIN", "compare", "convergence", "equal_inputs"),
+    *("share_deviation_bound", "spectrum", "terms", "two_classes", "variances"),
+]
+
+# Tolerance in standard errors, and the share of entries expected inside it by chance.
 WITHIN = 3.0
 EXPECTED_SHARE = float(norm.cdf(WITHIN) - norm.cdf(-WITHIN))
-# Eigenvalues below this part of the largest are rounding errors.
+# Eigenvalues below this share of the largest are rounding errors.
 RANK_TOLERANCE = 1e-13
-# The first size of a growing sample, and how many sizes follow until all draws are in.
+# The smallest number of draws in a convergence, and how many numbers there are.
 FIRST_SIZE, NUM_SIZES = 20, 14
-# So many joint values of two classes are kept as dots.
+# Joint draws of two classes that are drawn as dots.
 NUM_DOTS = 200
 
 
@@ -39,7 +73,7 @@ class Variances:
     x : inputs ``[N]``
     latent : K(x, x) ``[N]``
     analytic, estimate, standard_error : ``[C, N]``
-    at : an input to be marked
+    at : the marked input
     """
 
     x: np.ndarray
@@ -52,14 +86,14 @@ class Variances:
 
 @dataclass(frozen=True)
 class EqualInputs:
-    """Corr[f^c(x), f^d(x)] of each pair of classes; NaN where a process does not vary.
+    """Corr[f^c(x), f^d(x)] of each pair of classes.
 
     Attributes
     ----------
     x : inputs ``[N]``
-    pairs : classes c < d of each row below
-    correlation : ``[C(C−1)/2, N]``
-    at : an input to be marked
+    pairs : the classes c < d of each row of `correlation`
+    correlation : ``[C(C−1)/2, N]``; NaN where a process does not vary
+    at : the marked input
     """
 
     x: np.ndarray
@@ -69,14 +103,14 @@ class EqualInputs:
 
 
 @dataclass(frozen=True)
-class Together:
+class TwoClasses:
     """Joint draws of two classes at one input: points on a curve, whatever their correlation.
 
     Attributes
     ----------
     at : the input
     c, d : the classes
-    values : f^c(at) and f^d(at), sorted by the first ``[2, draws]``
+    values : draws of f^c(at) and f^d(at), sorted by the first ``[2, S]``
     correlation : Corr[f^c(at), f^d(at)] by the series
     """
 
@@ -94,10 +128,11 @@ class Comparison:
     Attributes
     ----------
     x : inputs ``[N]``
-    rows, columns : the classes whose blocks stand below and beside one another
+    rows, columns : the classes of the blocks, from the top and from the left
     analytic, estimate, standard_error : ``[N·rows, N·columns]``
     num_draws : S
-    wobble : a bound on the standard deviation of `share`, see `wobble_of_share`
+    share_deviation : bound on the standard deviation of `share`, see `share_deviation_bound`
+    tolerance, expected_share : `WITHIN` and `EXPECTED_SHARE`
     """
 
     x: np.ndarray
@@ -107,11 +142,13 @@ class Comparison:
     estimate: np.ndarray
     standard_error: np.ndarray
     num_draws: int
-    wobble: float
+    share_deviation: float
+    tolerance: ClassVar[float] = WITHIN
+    expected_share: ClassVar[float] = EXPECTED_SHARE
 
     @property
     def difference(self) -> np.ndarray:
-        """(estimate − analytic)/standard error; 0 where nothing varies."""
+        """(estimate − analytic)/standard error; 0 where the draws do not vary."""
         rounding = max(1e-12 * np.max(np.abs(self.analytic)), 1e-24)
         gap = self.estimate - self.analytic
         varies = self.standard_error > rounding
@@ -119,32 +156,32 @@ class Comparison:
 
     @property
     def share(self) -> float:
-        """The share of entries that agree within `WITHIN` standard errors."""
+        """Share of the entries that agree within `WITHIN` standard errors."""
         return float(np.mean(np.abs(self.difference) <= WITHIN))
 
     @property
     def least_by_chance(self) -> float:
-        """A share that chance alone seldom falls below: three standard deviations down."""
-        return max(EXPECTED_SHARE - 3.0 * self.wobble, 0.0)
+        """Lowest share that chance explains: three standard deviations below the expected one."""
+        return max(EXPECTED_SHARE - 3.0 * self.share_deviation, 0.0)
 
     @property
     def agrees(self) -> bool:
-        """Whether chance alone explains the differences."""
+        """Whether chance explains the differences."""
         return self.share >= self.least_by_chance
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """The error of the first m of S draws, m growing: root mean square over the entries.
+    """The error of a Monte Carlo covariance against the number of draws.
 
-    All three are parts of the root mean square of the analytic covariance.
+    Errors are root mean squares over the entries, as shares of that of the analytic covariance.
 
     Attributes
     ----------
-    sizes : m ``[K]``
+    sizes : numbers m of draws ``[K]``
     error : of the estimate from the first m draws ``[K]``
     expected : the standard error with m draws, falling like 1/√m ``[K]``
-    left_out : a bound on what the series leaves out: no number of draws gets closer
+    left_out : a bound on what the series leaves out, which no number of draws can reduce
     """
 
     sizes: np.ndarray
@@ -155,14 +192,14 @@ class Convergence:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues of the joint covariance of all C·N values, falling, as parts of their sum.
+    """Eigenvalues of the joint covariance of all C·N values, falling, as shares of their sum.
 
     Attributes
     ----------
     joint : of the C processes that share f₀ ``[C·N]``
     independent : of C independent processes with the same covariances ``[C·N]``
     num_inputs : N
-    num_terms : how many terms of the series are summed; each has a rank of at most N
+    num_terms : terms in the sum of the series; each has a rank of at most N
     """
 
     joint: np.ndarray
@@ -172,19 +209,19 @@ class Spectrum:
 
     @property
     def rank(self) -> int:
-        """How many eigenvalues of the joint are more than a rounding error."""
+        """Number of eigenvalues of the joint covariance above rounding error."""
         return int(np.sum(self.joint > RANK_TOLERANCE * self.joint[0]))
 
 
 @dataclass(frozen=True)
 class Terms:
-    """How much of the variance each term of the series explains.
+    """The share of the variance that each term of the series explains.
 
     Attributes
     ----------
     share : Σ_x h_n^c(x)² / Σ_x Var[f^c(x)] for n = 1, 2, … ``[C, order]``
-    left_out : the share beyond the terms that are summed ``[C]``
-    num_terms : how many terms are summed
+    left_out : the share of all terms beyond `num_terms` ``[C]``
+    num_terms : terms in the sum
     """
 
     share: np.ndarray
@@ -196,7 +233,22 @@ class Terms:
 def variances(
     x: np.ndarray, K: np.ndarray, series: HermiteSeries, F: np.ndarray, at: float = 0.0
 ) -> Variances:
-    """Variances along x. At equal inputs ρ = 1, so Var[f^c(x)] = Σ_{n≥1} h_n^c(x)²."""
+    """Variances of all classes over x, by the series and by Monte Carlo.
+
+    At equal inputs ρ = 1, so Var[f^c(x)] = Σ_{n≥1} h_n^c(x)².
+
+    Parameters
+    ----------
+    x : inputs ``[N]``
+    K : covariance of f₀ ``[N, N]``
+    series : of the C processes at N inputs, see `covariance.hermite_series`
+    F : joint draws of the processes ``[C, S, N]``
+    at : an input to mark
+
+    Returns
+    -------
+    a `Variances` record
+    """
     S = F.shape[1]
     squares = (F - F.mean(axis=1, keepdims=True)) ** 2
     estimate = squares.sum(axis=1) / (S - 1)
@@ -212,28 +264,64 @@ def variances(
 
 @check_shapes("x: [N]")
 def equal_inputs(x: np.ndarray, series: HermiteSeries, at: float = 0.0) -> EqualInputs:
-    """Correlations of all pairs of classes at equal inputs."""
+    """Correlations of all pairs of classes at equal inputs.
+
+    Parameters
+    ----------
+    x : inputs ``[N]``
+    series : of the C processes at N inputs, see `covariance.hermite_series`
+    at : an input to mark
+
+    Returns
+    -------
+    an `EqualInputs` record
+    """
     correlation = correlation_at_equal_inputs(series)
     pairs = tuple(combinations(range(len(correlation)), 2))
     return EqualInputs(x, pairs, np.stack([correlation[pair] for pair in pairs]), at)
 
 
 @check_shapes("x: [N]", "F: [C, S, N]")
-def together(
+def two_classes(
     x: np.ndarray, series: HermiteSeries, F: np.ndarray, c: int, d: int, at: float
-) -> Together:
-    """Joint draws of two classes at the input nearest to `at`."""
+) -> TwoClasses:
+    """Joint draws of two classes at the input nearest to `at`.
+
+    Parameters
+    ----------
+    x : inputs ``[N]``
+    series : of the C processes at N inputs, see `covariance.hermite_series`
+    F : joint draws of the processes ``[C, S, N]``
+    c, d : the two classes, 0 … C−1
+    at : an input
+
+    Returns
+    -------
+    a `TwoClasses` record
+    """
     n = int(np.argmin(np.abs(x - at)))
     values = F[[c, d], :NUM_DOTS, n]
     correlation = float(correlation_at_equal_inputs(series)[c, d, n])
-    return Together(float(x[n]), c, d, values[:, np.argsort(values[0])], correlation)
+    return TwoClasses(float(x[n]), c, d, values[:, np.argsort(values[0])], correlation)
 
 
 @check_shapes("x: [N]", "F: [C, S, N]")
 def compare(
     x: np.ndarray, series: HermiteSeries, F: np.ndarray, pair: tuple[int, int] | None = None
 ) -> Comparison:
-    """Cov[f^c, f^d] of a pair (c, d), or of all classes stacked, in both ways."""
+    """The covariance of two classes, or of all classes stacked, by formula and by Monte Carlo.
+
+    Parameters
+    ----------
+    x : inputs ``[N]``
+    series : of the C processes at N inputs, see `covariance.hermite_series`
+    F : joint draws of the processes ``[C, S, N]``
+    pair : classes (c, d) of the rows and columns; None for all classes
+
+    Returns
+    -------
+    a `Comparison` record
+    """
     rows, columns = _blocks(len(F), pair)
     estimate, standard_error = empirical(_stacked(F, rows), _stacked(F, columns))
     return Comparison(
@@ -244,13 +332,24 @@ def compare(
         estimate=estimate,
         standard_error=standard_error,
         num_draws=F.shape[1],
-        wobble=wobble_of_share(series.correlation),
+        share_deviation=share_deviation_bound(series.correlation),
     )
 
 
 @check_shapes("F: [C, S, N]")
 def convergence(series: HermiteSeries, F: np.ndarray, comparison: Comparison) -> Convergence:
-    """How the estimate of a comparison came closer, draw by draw."""
+    """The error of a comparison's estimate against the number of draws.
+
+    Parameters
+    ----------
+    series : of the C processes at N inputs, see `covariance.hermite_series`
+    F : joint draws of the processes ``[C, S, N]``
+    comparison : of the same series and draws, see `compare`
+
+    Returns
+    -------
+    a `Convergence` record
+    """
     rows, columns = comparison.rows, comparison.columns
     S = comparison.num_draws
     sizes = np.unique(np.geomspace(FIRST_SIZE, S, NUM_SIZES).astype(int))
@@ -263,19 +362,38 @@ def convergence(series: HermiteSeries, F: np.ndarray, comparison: Comparison) ->
 
 
 def spectrum(series: HermiteSeries) -> Spectrum:
-    """The spectrum of the joint covariance, beside that of independent classes."""
+    """Eigenvalues of the joint covariance of all classes, and those of independent classes.
+
+    Parameters
+    ----------
+    series : of the C processes at N inputs, see `covariance.hermite_series`
+
+    Returns
+    -------
+    a `Spectrum` record
+    """
     joint = series.joint()
     C, N = series.coefficients.shape[:2]
-    alone = [joint[c * N : (c + 1) * N, c * N : (c + 1) * N] for c in range(C)]
+    blocks = [joint[c * N : (c + 1) * N, c * N : (c + 1) * N] for c in range(C)]
     total = np.trace(joint) or 1.0
-    together, apart = np.linalg.eigvalsh(joint), np.linalg.eigvalsh(np.stack(alone))
+    shared, independent = np.linalg.eigvalsh(joint), np.linalg.eigvalsh(np.stack(blocks))
     return Spectrum(
-        np.sort(together)[::-1] / total, np.sort(apart.ravel())[::-1] / total, N, series.order
+        np.sort(shared)[::-1] / total, np.sort(independent.ravel())[::-1] / total, N, series.order
     )
 
 
 def terms(full: HermiteSeries, num_terms: int) -> Terms:
-    """The share of each term of a long series, and what is left when it ends at `num_terms`."""
+    """The share of the variance that each term of a series explains.
+
+    Parameters
+    ----------
+    full : a long series of the C processes at N inputs
+    num_terms : where the sum ends
+
+    Returns
+    -------
+    a `Terms` record
+    """
     squares = full.coefficients[:, :, 1:] ** 2
     total = np.sum(squares, axis=(1, 2)) + np.sum(full.remainder, axis=1)
     safe = np.where(total > 0.0, total, 1.0)
@@ -284,23 +402,35 @@ def terms(full: HermiteSeries, num_terms: int) -> Terms:
 
 
 @check_shapes("correlation: [N, N]")
-def wobble_of_share(correlation: np.ndarray) -> float:
-    """A bound on the standard deviation of the share of entries within `WITHIN` errors.
+def share_deviation_bound(correlation: np.ndarray) -> float:
+    """A bound on the standard deviation of the share of entries within `WITHIN` standard errors.
 
     Entries of an empirical covariance move together. For linear flows those at (i, j) and (k, l)
     have the correlation
 
         r = (ρ_ik ρ_jl + ρ_il ρ_jk) / √((1 + ρ_ij²)(1 + ρ_kl²)),
 
-    whatever the classes. Whether an entry lies within the bounds is an even function of it, so by
-    Mehler's formula two such events have a correlation of at most r². The variance of the share
-    is then at most p(1 − p)·mean(r²): as with 1/mean(r²) independent entries. The mean is bounded
-    in turn by (u + v)² ≤ 2u² + 2v². For other flows this is a guide, no bound.
+    whatever the classes. Whether an entry lies within the tolerance is an even function of it, so
+    by Mehler's formula two such events have a correlation of at most r². The variance of the share
+    is then at most p(1 − p)·mean(r²): as with 1/mean(r²) independent entries. The mean in turn is
+    bounded by (u + v)² ≤ 2u² + 2v². For other flows this is a guide, not a bound.
+
+    Parameters
+    ----------
+    correlation : ρ of f₀ ``[N, N]``
+
+    Returns
+    -------
+    standard deviation of the share
     """
     squares = correlation**2
     weights = 1.0 / (1.0 + squares)
     mean_r2 = 4.0 * np.sum(weights * (squares @ weights @ squares)) / correlation.size**2
     return float(np.sqrt(EXPECTED_SHARE * (1.0 - EXPECTED_SHARE) * min(mean_r2, 1.0)))
+
+
+# Their names in version 0.1.
+Together, together, wobble_of_share = TwoClasses, two_classes, share_deviation_bound
 
 
 def _blocks(

@@ -1,4 +1,4 @@
-"""The numbers of one GP under one flow: paths, the map itself, marginals and covariances."""
+"""One Gaussian process under one flow: paths, the map itself, marginals and covariances."""
 
 from dataclasses import dataclass
 
@@ -10,19 +10,24 @@ from etgp_viz.core.flows import Flow
 from etgp_viz.records import prior
 from etgp_viz.records.covariance import hermite_series
 
+__all__ = [
+    *("Marginal", "Matrix", "Parameters", "TwoPoints", "WarpedPaths"),
+    *("covariance", "marginal", "not_toeplitz", "parameters", "paths", "two_points"),
+]
+
 # Half the width of the central 95 % of a standard normal.
 Z95 = float(ndtri(0.975))
 # The radius of the disc that holds 95 % of a standard normal in the plane: 1 − exp(−r²/2) = 0.95.
 R95 = float(np.sqrt(-2.0 * np.log(0.05)))
 # The map and the marginals are drawn from −REACH to REACH standard deviations of f₀.
 REACH = 4.0
-# A flow that flattens has an infinite density; it is drawn no higher than this.
+# Limit of densities: where a flow flattens, the density is infinite.
 MAX_DENSITY = 1e3
 
 
 @dataclass(frozen=True)
 class WarpedPaths:
-    """Draws of f₀ over x, and what a flow makes of them.
+    """Draws of f₀ over x, before and after a flow.
 
     Attributes
     ----------
@@ -30,7 +35,7 @@ class WarpedPaths:
     latent : draws of f₀ ``[S, N]``
     warped : G(f₀(x); θ(x)) ``[S, N]``
     latent_band, warped_band : limits of the central 95 % at each x ``[2, N]``
-    at : an input to be marked
+    at : the marked input
     """
 
     x: np.ndarray
@@ -48,9 +53,9 @@ class Parameters:
     Attributes
     ----------
     x : inputs ``[N]``
-    names : P of them
+    names : of the P parameters
     values : ``[N, P]``
-    at : an input to be marked
+    at : the marked input
     """
 
     x: np.ndarray
@@ -61,9 +66,9 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Marginal:
-    """A flow at one input x, and what it does to the density of f₀(x).
+    """A flow at one input x, and the density of the process there before and after it.
 
-    The inverse needs no formula to be drawn: it is the same points with their axes swapped.
+    The inverse can be drawn without a formula: it is the same points with their axes swapped.
 
     Attributes
     ----------
@@ -86,7 +91,8 @@ class Marginal:
     def moments(self) -> tuple[float, float, float]:
         """Mean, standard deviation and skewness of f(x), E[h(G(f₀))] summed over the grid of f."""
         weights = self.base_density / self.base_density.sum()
-        mean = float(weights @ self.g)
+        # From a value of g itself, so that a flow that flattens has a deviation of exactly 0.
+        mean = float(self.g[0] + weights @ (self.g - self.g[0]))
         deviation = float(np.sqrt(weights @ (self.g - mean) ** 2))
         third = float(weights @ (self.g - mean) ** 3)
         return mean, deviation, third / deviation**3 if deviation > 0.0 else 0.0
@@ -105,8 +111,8 @@ class TwoPoints:
     ----------
     x : the two inputs ``[2]``
     draws : f(x₁) and f(x₂) ``[2, S]``
-    contour : a closed curve that holds 95 % of all draws ``[2, G]``
-    name : of the process, such as "f₀"
+    contour : a closed curve with 95 % of the probability inside ``[2, G]``
+    name : of the process, "f₀" or "f"
     """
 
     x: np.ndarray
@@ -128,7 +134,7 @@ class Matrix:
     ----------
     x : inputs ``[N]``, equally spaced
     values : ``[N, N]``
-    name : what it is, such as "Cov[f(x), f(x′)]"
+    name : title of the matrix, such as "Cov[f(x), f(x′)]"
     """
 
     x: np.ndarray
@@ -138,10 +144,27 @@ class Matrix:
 
 @check_shapes("K: [N, N]")
 def not_toeplitz(K: np.ndarray) -> float:
-    """The share of a matrix, in root mean square, that no Toeplitz matrix can explain.
+    """Share of a matrix, in root mean square, that no Toeplitz matrix explains.
 
     The covariance of a stationary process depends on x − x′ alone: on a grid it is constant along
     every diagonal, and the share is 0. The best Toeplitz matrix is the mean of each diagonal.
+
+    Parameters
+    ----------
+    K : covariance at equally spaced inputs ``[N, N]``
+
+    Returns
+    -------
+    share in [0, 1]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz.records import flow as flow_records
+    >>> flow_records.not_toeplitz(np.array([[1.0, 0.5], [0.5, 1.0]]))
+    0.0
+    >>> round(flow_records.not_toeplitz(np.diag([1.0, 3.0])), 3)
+    0.447
     """
     N = len(K)
     lag = np.arange(N)[:, None] - np.arange(N)[None, :] + N - 1
@@ -158,32 +181,97 @@ def paths(
     params: np.ndarray,
     at: float = 0.0,
 ) -> WarpedPaths:
-    """Warp draws of f₀, whose variance at each x is given, by a flow with raw parameters."""
+    """Draws of f₀ and of the warped process G(f₀(x); θ(x)), with the central 95 % of both.
+
+    Parameters
+    ----------
+    x : inputs ``[N]``
+    latent : draws of f₀ ``[S, N]``
+    variance : of f₀ at each input ``[N]``
+    flow : the family of maps G
+    params : raw parameters θ(x) ``[N, P]``
+    at : an input to mark
+
+    Returns
+    -------
+    a `WarpedPaths` record
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import flows
+    >>> from etgp_viz.records import flow as flow_records
+    >>> x, latent, params = np.arange(2.0), np.array([[0.5, 1.0]]), np.array([[2.0, 1.0]] * 2)
+    >>> record = flow_records.paths(x, latent, np.ones(2), flows.Linear(), params)
+    >>> record.warped
+    array([[2., 3.]])
+    """
     # G is monotone, so it takes quantiles to quantiles; a decreasing one swaps them.
     band = Z95 * np.sqrt(variance) * np.array([[-1.0], [1.0]])
-    everything = flow.forward(np.concatenate([latent, band]), params).numpy()
+    warped = flow.forward(np.concatenate([latent, band]), params).numpy()
     S = len(latent)
     return WarpedPaths(
         x=x,
         latent=latent,
-        warped=everything[:S],
+        warped=warped[:S],
         latent_band=band,
-        warped_band=np.sort(everything[S:], axis=0),
+        warped_band=np.sort(warped[S:], axis=0),
         at=at,
     )
 
 
 @check_shapes("x: [N]", "params: [N, P]")
 def parameters(x: np.ndarray, flow: Flow, params: np.ndarray, at: float = 0.0) -> Parameters:
-    """The constrained parameters of a flow from its raw ones."""
+    """The constrained parameters of a flow over x.
+
+    Parameters
+    ----------
+    x : inputs ``[N]``
+    flow : the family of maps
+    params : raw parameters ``[N, P]``
+    at : an input to mark
+
+    Returns
+    -------
+    a `Parameters` record
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import flows
+    >>> from etgp_viz.records import flow as flow_records
+    >>> flow_records.parameters(np.zeros(1), flows.Linear(), np.array([[2.0, 1.0]])).names
+    ('a', 'b')
+    """
     return Parameters(x, flow.param_names, flow.constrain(params).numpy(), at)
 
 
 @check_shapes("params: [P]")
 def marginal(at: float, variance: float, flow: Flow, params: np.ndarray) -> Marginal:
-    """The map at one input, and the density of f₀(x) ~ N(0, variance) before and after it.
+    """The flow at one input, and the density of f₀(x) ~ N(0, variance) before and after it.
 
     Change of variables: log p(g) = log N(f; 0, variance) − log |dG/df| at f = G⁻¹(g).
+
+    Parameters
+    ----------
+    at : the input x
+    variance : of f₀ there
+    flow : the family of maps
+    params : raw parameters there ``[P]``
+
+    Returns
+    -------
+    a `Marginal` record
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import flows
+    >>> from etgp_viz.records import flow as flow_records
+    >>> record = flow_records.marginal(0.0, 1.0, flows.Linear(), np.array([2.0, 1.0]))
+    >>> mean, deviation, skewness = record.moments  # of 2·f₀ + 1
+    >>> round(mean, 2), round(deviation, 2)
+    (1.0, 2.0)
     """
     deviation = np.sqrt(variance)
     f = np.linspace(-REACH, REACH, 161) * deviation
@@ -204,7 +292,28 @@ def two_points(
     """Joint draws at two inputs of f₀ ~ N(0, K), or of f = G(f₀; θ(x)) if a flow is given.
 
     The ellipse that holds 95 % of (f₀(x₁), f₀(x₂)) is the image of a circle in the noise. A flow
-    takes its points to a curve around the images of the same draws, so this holds 95 % too.
+    maps it to a curve around the images of the same draws, so that curve holds 95 % too.
+
+    Parameters
+    ----------
+    x : the two inputs ``[2]``
+    K : covariance of f₀ there ``[2, 2]``
+    noise : standard normal numbers ``[S, 2]``
+    flow, params : the family of maps, and its raw parameters at the two inputs ``[2, P]``
+
+    Returns
+    -------
+    a `TwoPoints` record
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import prior
+    >>> from etgp_viz.records import flow as flow_records
+    >>> K = np.array([[1.0, 0.9], [0.9, 1.0]])
+    >>> record = flow_records.two_points(np.array([0.0, 0.5]), K, prior.noise(0, 1000, 2))
+    >>> round(record.correlation, 1)
+    0.9
     """
     angle = np.linspace(0.0, 2.0 * np.pi, 121)
     circle = R95 * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
@@ -217,5 +326,27 @@ def two_points(
 
 @check_shapes("x: [N]", "K: [N, N]", "params: [N, P]")
 def covariance(x: np.ndarray, K: np.ndarray, flow: Flow, params: np.ndarray) -> Matrix:
-    """Covariance of G(f₀(x); θ(x)) for f₀ ~ N(0, K), by the Hermite series of the flow."""
+    """Covariance of G(f₀(x); θ(x)) for f₀ ~ N(0, K), by the Hermite series of the flow.
+
+    Parameters
+    ----------
+    x : inputs ``[N]``
+    K : covariance of f₀ there ``[N, N]``
+    flow : the family of maps
+    params : raw parameters ``[N, P]``
+
+    Returns
+    -------
+    a `Matrix` record
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import flows
+    >>> from etgp_viz.records import flow as flow_records
+    >>> K, params = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[1.0, 0.0], [2.0, 0.0]])
+    >>> flow_records.covariance(np.arange(2.0), K, flows.Linear(), params).values.round(6)
+    array([[1., 1.],
+           [1., 4.]])
+    """
     return Matrix(x, hermite_series(K, flow, params[None]).pair(0, 0), "Cov[f(x), f(x′)]")

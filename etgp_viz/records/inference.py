@@ -2,6 +2,22 @@
 
 Everything here follows from q(f₀(x)) = N(µ, σ²) and the flows' parameters θ(x): the C processes at
 f₀ = µ + σz, for some numbers z, give quantiles, probabilities and expectations.
+
+>>> import numpy as np
+>>> from etgp_viz import build
+>>> from etgp_viz.datasets import toys
+>>> from etgp_viz.records import inference
+>>> toy = toys.waves(60, 3)
+>>> model = build("etgp-linear", toy.X, 3, inducing_points=toy.X[:5], hidden=(4,))
+>>> window, data = inference.window(toy.X), (toy.X, toy.Y)
+>>> beliefs = inference.look(model, window, data, samples=4)
+>>> beliefs.point.probabilities[:, 0].round(3)  # before training, at the left end
+array([0.333, 0.333, 0.333])
+>>> inference.warped(model, window).median.shape  # [C, G]
+(3, 100)
+>>> errors = inference.node_errors(model, data)
+>>> bool(errors.quadrature[-1] < 1e-6)  # 48 nodes are plenty
+True
 """
 
 from collections.abc import Sequence
@@ -21,10 +37,10 @@ __all__ = [
     *("look", "node_errors", "processes_at", "undecided", "warped", "window"),
 ]
 
-LINE_POINTS = 100
-CELLS = 36  # along the longer side of a map
-MARGIN = 0.06
-# Rows of the data whose expectations are compared, and what they are compared with.
+# Points of a window over one input, cells along the longer side of a window over two, and its
+# margin around the data as a share of their range.
+LINE_POINTS, CELLS, MARGIN = 100, 36, 0.06
+# Errors of expectations: rows of the data, numbers of nodes and of draws, points of the reference.
 ROWS = 100
 NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 DRAWS = (1, 4, 16, 64, 256)
@@ -33,7 +49,7 @@ REFERENCE = 401
 
 @dataclass(frozen=True)
 class Window:
-    """Where to look: a grid over one input, x alone, or over two, x by y.
+    """The grid of a picture: x over one input, or x by y over two.
 
     Attributes
     ----------
@@ -59,14 +75,14 @@ class Window:
 
 @dataclass(frozen=True)
 class Latent:
-    """q(f₀) over a window, and where the inducing points are.
+    """q(f₀) over a window, and the inducing points.
 
     Attributes
     ----------
-    window : where
+    window : its grid
     mean, deviation : of q(f₀), in the shape of the window
     Z : inducing points ``[M, D]``
-    cut : the second input at which `Warped` is drawn; None for one input
+    cut : the second input of `Warped`; None for one input
     """
 
     window: Window
@@ -82,11 +98,11 @@ class Classes:
 
     Attributes
     ----------
-    window : where
-    probabilities : C of them, ``[C, G]`` or ``[C, H, G]``
+    window : its grid
+    probabilities : ``[C, G]`` or ``[C, H, G]``
     X, labels : the data ``[N, D]``, ``[N]``
-    samples : dropout draws that were averaged; 0 for the point estimate
-    accuracy : share of the data that the likeliest class gets right
+    samples : dropout draws in the average; 0 for the point estimate
+    accuracy : share of the data whose likeliest class is the label
     """
 
     window: Window
@@ -103,7 +119,7 @@ class Classes:
 
     @property
     def strength(self) -> np.ndarray:
-        """0 where all classes are equally likely, 1 where the likeliest is certain."""
+        """Certainty of the likeliest class: 0 if all are equally likely, 1 if it is certain."""
         C = len(self.probabilities)
         return np.clip((np.max(self.probabilities, axis=0) * C - 1.0) / (C - 1.0), 0.0, 1.0)
 
@@ -120,10 +136,10 @@ class Warped:
 
     Attributes
     ----------
-    x : ``[G]``, the first input
+    x : the first input along the line ``[G]``
     median : ``[C, G]``
     band : limits of the central 95 % ``[2, C, G]``
-    cut : the second input, the same along the line; None if there is none
+    cut : the second input, the same along the line; None for one input
     """
 
     x: np.ndarray
@@ -134,7 +150,7 @@ class Warped:
 
 @dataclass(frozen=True)
 class Beliefs:
-    """All that one look at a model gives."""
+    """Everything that `look` computes: q(f₀), both predictions and the warped processes."""
 
     latent: Latent
     point: Classes
@@ -149,11 +165,11 @@ class NodeErrors:
     Attributes
     ----------
     nodes : numbers Q of Gauss–Hermite nodes ``[K]``
-    quadrature : absolute error of each ``[K]``
+    quadrature : absolute error with Q nodes ``[K]``
     draws : numbers S of Monte Carlo draws for each row ``[J]``
-    monte_carlo : absolute error of an estimate with so many draws ``[J]``
-    standard_error : what that error is on average (root mean square), σ/√S ``[J]``
-    used : Q that the model itself uses
+    monte_carlo : absolute error of one estimate with S draws ``[J]``
+    standard_error : root mean square of that error, σ/√S ``[J]``
+    used : the number Q that the model itself uses
     """
 
     nodes: np.ndarray
@@ -165,7 +181,16 @@ class NodeErrors:
 
 
 def window(X: np.ndarray) -> Window:
-    """A grid around the data, with square cells if there are two inputs."""
+    """A grid around the data, with square cells if there are two inputs.
+
+    Parameters
+    ----------
+    X : inputs ``[N, 1]`` or ``[N, 2]``
+
+    Returns
+    -------
+    a `Window`
+    """
     low, high = np.min(X, axis=0), np.max(X, axis=0)
     room = MARGIN * np.maximum(high - low, 1e-6)
     low, high = low - room, high + room
@@ -185,16 +210,20 @@ def look(
     samples: int = 20,
     seed: int = 0,
 ) -> Beliefs:
-    """What the model believes now.
+    """Everything that the pictures of a model show.
 
     Parameters
     ----------
-    model : of one or two inputs, as the window
-    where : a window
+    model : with one or two inputs, as the window
+    where : the grid of the pictures, see `window`
     data : ``(X [N, D], Y [N, 1])``
-    cut : with two inputs, where along the second one the warped processes are looked at
+    cut : with two inputs, the second input for which the warped processes are shown
     samples : dropout draws of the Bayesian average, one set for each input
     seed : of these draws
+
+    Returns
+    -------
+    a `Beliefs` record
     """
     grid = where.inputs
     rows = np.concatenate([grid, data[0]])
@@ -209,7 +238,7 @@ def look(
         return np.einsum("nqc,q->nc", softmax(F, axis=-1), weights)
 
     point = bayes = probabilities(params)
-    # While the output layer has weights zero, every draw of the network gives the same flows.
+    # As long as the output weights are zero, every draw of the network gives the same flows.
     if np.any(model.network.output.weights.numpy()):
         draws = model.network(rows, samples, seed).numpy()
         bayes = np.mean([probabilities(draw) for draw in draws], axis=0)
@@ -226,7 +255,18 @@ def look(
 
 
 def warped(model: ETGP, where: Window, cut: float = 0.0) -> Warped:
-    """The part of a `look` that depends on the cut."""
+    """The warped processes along a line, as in `look`.
+
+    Parameters
+    ----------
+    model : with one or two inputs, as the window
+    where : the grid of the pictures, see `window`
+    cut : with two inputs, the second input of the line
+
+    Returns
+    -------
+    a `Warped` record
+    """
     return _quantiles(model, where, cut, _moments(model, _line(where, cut)))
 
 
@@ -250,7 +290,19 @@ def _quantiles(model: ETGP, where: Window, cut: float, moments: Sequence[np.ndar
 def undecided(
     where: Window, data: tuple[np.ndarray, np.ndarray], num_classes: int, samples: int = 0
 ) -> Classes:
-    """What any new model believes: all flows are the same, so all classes are equally likely."""
+    """The beliefs of any new model: all flows are the same, so all classes are equally likely.
+
+    Parameters
+    ----------
+    where : the grid of the picture, see `window`
+    data : ``(X [N, D], Y [N, 1])``
+    num_classes : C
+    samples : of the Bayesian average; 0 for the point estimate
+
+    Returns
+    -------
+    a `Classes` record
+    """
     rows = int(np.prod(where.shape)) + len(data[0])
     return _classes(where, data, np.full((rows, num_classes), 1.0 / num_classes), samples)
 
@@ -258,7 +310,7 @@ def undecided(
 def _classes(
     where: Window, data: tuple[np.ndarray, np.ndarray], p: np.ndarray, samples: int
 ) -> Classes:
-    """From probabilities [G + N, C] at the points of the window and, after them, at the data."""
+    """The record of probabilities [G + N, C]: at the points of the window, then at the data."""
     G, labels = int(np.prod(where.shape)), data[1][:, 0]
     accuracy = float(np.mean(np.argmax(p[G:], axis=1) == labels))
     return Classes(where, p[:G].T.reshape(-1, *where.shape), data[0], labels, samples, accuracy)
@@ -266,23 +318,37 @@ def _classes(
 
 @check_shapes("X: [N, D]", "z: [broadcast N, K]", "return: [N, K, C]")
 def processes_at(model: ETGP, X: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """The C processes where f₀ lies z standard deviations from its mean, dropout off.
+    """The C processes at f₀ = µ + σz, with dropout off.
 
     Parameters
     ----------
     model : an ETGP
     X : inputs ``[N, D]``
-    z : ``[N, K]``, or ``[1, K]`` for all inputs alike
+    z : standard deviations from the mean of q(f₀) ``[N, K]``, or ``[1, K]`` for all inputs alike
+
+    Returns
+    -------
+    array ``[N, K, C]``
     """
     return _warp(model, *_moments(model, X), z)
 
 
 def node_errors(model: ETGP, data: tuple[np.ndarray, np.ndarray], seed: int = 0) -> NodeErrors:
-    """How well Q nodes, and S random draws, give the expected log-likelihood of the model now.
+    """Errors of the expected log-likelihood of a model, by Q nodes and by S random draws.
 
-    The mean over the first rows of the data, each with draws of its own. The reference is a rule of
-    another kind: the trapezium rule with 401 points on ±9 standard deviations, which converges
+    It is the mean over the first rows of the data, each with its own draws. The reference is a
+    different rule: the trapezium rule with 401 points on ±9 standard deviations, which converges
     faster than any power of its step for smooth functions that vanish at both ends.
+
+    Parameters
+    ----------
+    model : an ETGP
+    data : ``(X [N, D], Y [N, 1])``
+    seed : of the draws
+
+    Returns
+    -------
+    a `NodeErrors` record
     """
     X, labels = data[0][:ROWS], data[1][:ROWS, 0]
     N = len(X)
@@ -303,9 +369,9 @@ def node_errors(model: ETGP, data: tuple[np.ndarray, np.ndarray], seed: int = 0)
     by_draws = [np.mean(parts[-1][:, :S], axis=1) for S in DRAWS]
     return NodeErrors(
         nodes=np.array(NODES),
-        quadrature=np.array([abs(np.mean(found - exact)) for found in by_nodes]),
+        quadrature=np.array([abs(np.mean(estimate - exact)) for estimate in by_nodes]),
         draws=np.array(DRAWS),
-        monte_carlo=np.array([abs(np.mean(found - exact)) for found in by_draws]),
+        monte_carlo=np.array([abs(np.mean(estimate - exact)) for estimate in by_draws]),
         standard_error=np.sqrt(variance.sum()) / N / np.sqrt(DRAWS),
         used=model.num_quadrature,
     )

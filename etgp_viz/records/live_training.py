@@ -1,7 +1,7 @@
-"""Training to be watched: step by step, with the parts of the ELBO on record at every step.
+"""Training that can be watched: step by step, with the parts of the ELBO recorded at every step.
 
-`LiveTraining` drives the same guarded step and the same mini-batches as `fit`. It draws nothing and
-starts no thread: whoever watches decides how often to look.
+`LiveTraining` uses the same guarded step and the same mini-batches as `fit`. It draws nothing and
+starts no thread: the caller decides how often to look.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from etgp_viz.core.training import Batches
 
 __all__ = ["Curve", "LiveTraining"]
 
-# A curve is drawn with at most about this many points.
+# The approximate number of points in a long curve.
 POINTS = 150
 
 
@@ -29,7 +29,7 @@ class Curve:
 
     Attributes
     ----------
-    steps : moves made before each measurement ``[K]``: 0, 1, … or every so many of them
+    steps : steps taken before each measurement ``[K]``: 0, 1, …, thinned if there are many
     elbo : ``[K]``
     expected : expected log-likelihood, scaled from the mini-batch to all data ``[K]``
     kl : KL[q(u₀) ‖ p(u₀)] ``[K]``
@@ -44,19 +44,33 @@ class Curve:
 
 
 class LiveTraining:
-    """A model, its data and an optimiser that goes on when told to.
+    """A training that advances by as many steps as you ask for.
 
     Parameters
     ----------
     model : an ETGP whose `num_data` is N
     data : ``(X [N, D], Y [N, 1])``
-    learning_rate : Adam's; it may be changed between two steps
-    batch_size : rows B per step; None for all N
-    seed : of the shuffling
+    learning_rate : of Adam; it may be changed between two steps
+    batch_size : rows per step; None for all N
+    seed : of the mini-batches and of dropout
 
     Attributes
     ----------
-    history : what was done so far, as (steps, learning rate) in order; `keep_best` adds (0, 0.0)
+    history : pairs (number of steps, learning rate) so far, in order; `keep_best` adds (0, 0.0)
+
+    Examples
+    --------
+    >>> from etgp_viz import build
+    >>> from etgp_viz.datasets import toys
+    >>> from etgp_viz.records.live_training import LiveTraining
+    >>> toy = toys.waves(60, 3)
+    >>> model = build("etgp-linear", toy.X, 3, inducing_points=toy.X[:5], hidden=(4,))
+    >>> training = LiveTraining(model, (toy.X, toy.Y), learning_rate=0.02)
+    >>> training.steps
+    0
+
+    Then ``training.step(50)`` takes 50 steps, ``training.curve()`` returns the ELBO so far, and
+    ``training.learning_rate = 0.01`` holds from the next step on.
     """
 
     def __init__(
@@ -76,7 +90,7 @@ class LiveTraining:
         self.learning_rate = check_positive(learning_rate, "learning_rate")
         self._seed = check_count(seed, "seed", minimum=0)
         self._batches = Batches(len(X), batch_size, seed)
-        self._rows = self._endless()
+        self._rows = self._row_batches()
         self._measured: list[tuple[float, float, float]] = []
         self._best_elbo: float = -np.inf
         self._best: list[Any] | None = None
@@ -84,26 +98,26 @@ class LiveTraining:
 
     @property
     def steps(self) -> int:
-        """Moves made so far."""
+        """Number of steps taken so far."""
         return len(self._measured)
 
     def step(self, count: int = 1) -> None:
-        """Make so many moves. The first one compiles the model, which takes some seconds."""
+        """Take `count` steps. The first one compiles the model, which takes a few seconds."""
         count = check_count(count, "count")
         self._optimiser.learning_rate = self.learning_rate
         for _ in range(count):
             kl, penalty = (float(part) for part in self._penalties())
             self._measured.append((self._optimiser.step(next(self._rows)), kl, penalty))
-            self._note()
+            self._record_step()
 
     def keep_best(self) -> None:
-        """Give the model the parameters of its best epoch, as `fit` does in the end."""
+        """Give the model the parameters of its best epoch, as `fit` does at the end."""
         if self._best is not None:
             self._optimiser.restore(self._best)
             self.history.append((0, 0.0))
 
     def curve(self) -> Curve:
-        """The ELBO and its parts, at about `POINTS` steps that end with the last one."""
+        """The ELBO and its parts at up to about `POINTS` steps, the last one included."""
         stride = max(1, -(-self.steps // POINTS))
         steps = np.arange(self.steps)[::-1][::stride][::-1]
         measured = np.array(self._measured, dtype=float).reshape(-1, 3)[steps]
@@ -126,14 +140,15 @@ class LiveTraining:
 
         return penalties
 
-    def _endless(self) -> Iterator[tf.Tensor | None]:
+    def _row_batches(self) -> Iterator[tf.Tensor | None]:
+        """Rows of each step, epoch after epoch without end; None for all rows."""
         epoch = 0
         while True:
             yield from self._batches.of_epoch(epoch)
             epoch += 1
 
-    def _note(self) -> None:
-        """Remember the move, and the parameters if an epoch ended that is the best so far."""
+    def _record_step(self) -> None:
+        """Record the step, and the parameters if it completes the best epoch so far."""
         done, rate = self.history[-1] if self.history else (0, 0.0)
         if done and rate == self.learning_rate:
             self.history[-1] = (done + 1, rate)

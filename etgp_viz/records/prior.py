@@ -1,4 +1,4 @@
-"""Draws from the prior and the parameters of flows over x, as plain arrays.
+"""Draws from the prior, and parameters of flows over x, as plain arrays.
 
 The noise behind a draw is kept apart from every parameter, so that a slider bends the *same* draw
 instead of showing a new one.
@@ -16,10 +16,26 @@ from etgp_viz.core.flows import Flow
 from etgp_viz.core.network import FlowNetwork
 from etgp_viz.rivals.kernels import NeuralNetwork
 
-# Added to the kernel's diagonal before the Cholesky decomposition; far below what the eye sees.
+__all__ = [
+    "JITTER",
+    "KERNELS",
+    "covariance_matrix",
+    "draw",
+    "interpolate_from_identity",
+    "kernel",
+    "noise",
+    "params_from_profiles",
+    "probabilities",
+    "profile",
+    "random_network",
+    "then_linear",
+]
+
+# Added to the kernel's diagonal before the Cholesky decomposition, as a share of its mean; far
+# below what the eye sees.
 JITTER = 1e-6
 
-# The kernels that can be asked for by name.
+#: kernels by name → what they are called
 KERNELS = {
     "rbf": "RBF (very smooth)",
     "matern52": "Matérn 5/2",
@@ -35,10 +51,24 @@ KERNELS = {
 def kernel(
     name: str, lengthscale: float = 1.0, variance: float = 1.0, period: float = 2.0
 ) -> gpflow.kernels.Kernel:
-    """A GPflow kernel on the line by its name in `KERNELS`.
+    """A GPflow kernel of one input, by its name in `KERNELS`.
 
-    The two that are not stationary have weights of variance 1/lengthscale² in place of a
-    lengthscale; `period` concerns the periodic one alone.
+    Parameters
+    ----------
+    name : a key of `KERNELS`
+    lengthscale : ℓ > 0; "arccos" and "nnet" have weights of variance 1/ℓ² instead
+    variance : of the process, > 0
+    period : of the periodic kernel, > 0; the others ignore it
+
+    Returns
+    -------
+    a GPflow kernel
+
+    Examples
+    --------
+    >>> from etgp_viz import prior
+    >>> type(prior.kernel("matern32", lengthscale=0.5)).__name__
+    'Matern32'
     """
     check_choice(name, "name", tuple(KERNELS))
     ell, v = check_positive(lengthscale, "lengthscale"), check_positive(variance, "variance")
@@ -64,26 +94,94 @@ def kernel(
 
 @check_shapes("x: [N]", "return: [N, N]")
 def covariance_matrix(kernel: gpflow.kernels.Kernel, x: np.ndarray) -> np.ndarray:
-    """K(x, x) of points on the line."""
+    """The matrix K(x, x) of a kernel at points on the line.
+
+    Parameters
+    ----------
+    kernel : a GPflow kernel of one input
+    x : inputs ``[N]``
+
+    Returns
+    -------
+    array ``[N, N]``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import prior
+    >>> prior.covariance_matrix(prior.kernel("rbf"), np.array([0.0, 1.0])).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
     return kernel(np.asarray(x, dtype=float)[:, None]).numpy()
 
 
 @check_shapes("K: [N, N]", "noise: [batch..., N]", "return: [batch..., N]")
 def draw(K: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """f₀ = L·noise with L·Lᵀ = K: draws of the process if the noise is standard normal."""
+    """Draws f₀ = L·noise of a Gaussian process, with L·Lᵀ = K.
+
+    Parameters
+    ----------
+    K : covariance ``[N, N]``
+    noise : standard normal numbers ``[..., N]``, see `noise`
+
+    Returns
+    -------
+    array ``[..., N]``, one draw for each row of noise
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import prior
+    >>> K = prior.covariance_matrix(prior.kernel("rbf"), np.linspace(-3.0, 3.0, 5))
+    >>> prior.draw(K, prior.noise(0, 2, 5)).shape  # two draws of f₀ at five inputs
+    (2, 5)
+    """
     jitter = JITTER * np.mean(np.diag(K))
     return noise @ np.linalg.cholesky(K + jitter * np.eye(len(K))).T
 
 
 def noise(seed: int, *shape: int) -> np.ndarray:
-    """The standard normal numbers behind a draw."""
+    """Standard normal numbers, always the same for the same seed.
+
+    Parameters
+    ----------
+    seed : of the random numbers
+    shape : of the array; the first rows of a longer array are those of a shorter one
+
+    Returns
+    -------
+    array of the given shape
+
+    Examples
+    --------
+    >>> from etgp_viz import prior
+    >>> prior.noise(0, 3).round(2)
+    array([ 0.13, -0.13,  0.64])
+    """
     return np.random.default_rng(seed).standard_normal(shape)
 
 
 def profile(knots: Sequence[float] | np.ndarray, share: np.ndarray) -> np.ndarray:
-    """A smooth function through equally spaced knots, at `share` ∈ [0, 1] of their span.
+    """A smooth function through equally spaced knots.
 
-    Piecewise cubic and monotone between knots: it never leaves the range of its knots.
+    It is piecewise cubic and monotone between two knots, so it never leaves the range of its knots.
+
+    Parameters
+    ----------
+    knots : values at the knots ``[K]``, or ``[K, …]`` for several functions at once
+    share : where to evaluate it, from 0 (first knot) to 1 (last knot) ``[N]``
+
+    Returns
+    -------
+    array ``[N]``, or ``[N, …]``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import prior
+    >>> prior.profile([0.0, 2.0, 2.0], np.array([0.0, 0.25, 0.5, 0.75]))
+    array([0.   , 1.375, 2.   , 2.   ])
     """
     return PchipInterpolator(np.linspace(0.0, 1.0, len(knots)), np.asarray(knots, float))(share)
 
@@ -94,7 +192,28 @@ def params_from_profiles(
     x: np.ndarray,
     span: tuple[float, float],
 ) -> np.ndarray:
-    """Raw parameters ``[N, P]`` of a flow at x, from a `profile` over the span for each one."""
+    """Raw parameters of a flow over x, from one `profile` for each parameter.
+
+    Parameters
+    ----------
+    flow : the family of maps, with P parameters
+    profiles : name of each parameter → its (constrained) values at the knots
+    x : inputs ``[N]``
+    span : inputs of the first and the last knot
+
+    Returns
+    -------
+    array ``[N, P]``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import flows, prior
+    >>> profiles = {"a": (1.0, 2.0, 3.0), "b": (0.0, 0.0, 0.0)}
+    >>> prior.params_from_profiles(flows.Linear(), profiles, np.array([-1.0, 1.0]), (-1.0, 1.0))
+    array([[1., 0.],
+           [3., 0.]])
+    """
     if set(profiles) != set(flow.param_names):
         expected = ", ".join(flow.param_names)
         raise ValueError(f"profiles: expected one for each of {expected}, got {list(profiles)}")
@@ -104,17 +223,54 @@ def params_from_profiles(
 
 
 @check_shapes("values: [batch..., P]", "return: [batch..., P]")
-def partly(flow: Flow, values: np.ndarray, amount: float) -> np.ndarray:
-    """Raw parameters `amount` of the way from the identity to (constrained) `values`."""
+def interpolate_from_identity(flow: Flow, values: np.ndarray, amount: float) -> np.ndarray:
+    """Raw parameters on the straight line from the identity (amount 0) to `values` (amount 1).
+
+    Parameters
+    ----------
+    flow : the family of maps, with P parameters
+    values : constrained parameters ``[..., P]``, the numbers that stand in the flow's formula
+    amount : how far to go from the identity to the values
+
+    Returns
+    -------
+    array ``[..., P]``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import flows, prior
+    >>> prior.interpolate_from_identity(flows.Linear(), np.array([3.0, 1.0]), 0.5)
+    array([2. , 0.5])
+    """
     identity = flow.constrain(flow.identity_params()).numpy()
     return flow.unconstrain(identity + amount * (np.asarray(values) - identity)).numpy()
 
 
+partly = interpolate_from_identity  # its name in version 0.1
+
+
 @check_shapes("bend: [C, P]", "scale: [C, N]", "shift: [C, N]", "return: [C, N, R]")
 def then_linear(bend: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """Raw parameters of ``Compose([step, Linear()])`` for C classes at N inputs, R = P + 2.
+    """Raw parameters of ``Compose([step, Linear()])`` for C classes at N inputs.
 
-    The raw parameters `bend` of the step are the same at every x; scale and shift follow x.
+    Parameters
+    ----------
+    bend : raw parameters of the step, the same at every x ``[C, P]``
+    scale, shift : parameters of LINEAR, functions of x ``[C, N]``
+
+    Returns
+    -------
+    array ``[C, N, P + 2]``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import prior
+    >>> scale, shift = np.array([[1.0, 2.0]]), np.array([[0.0, 0.5]])
+    >>> prior.then_linear(np.array([[-1.0]]), scale, shift)
+    array([[[-1. ,  1. ,  0. ],
+            [-1. ,  2. ,  0.5]]])
     """
     everywhere = np.broadcast_to(bend[:, None], (*scale.shape, bend.shape[-1]))
     return np.concatenate([everywhere, scale[:, :, None], shift[:, :, None]], axis=-1)
@@ -137,6 +293,28 @@ def random_network(
     that start far from zero, such as amplitudes that nearly vanish, vary by as much more.
     Hidden weights are widened and biases spread, so that the parameters bend several times over a
     range of inputs of a few units. The flow of class c does not depend on the number of classes.
+
+    Parameters
+    ----------
+    flow : the family of maps, with P parameters
+    num_classes : C
+    num_inputs : D
+    hidden : widths of the hidden layers
+    dropout : rate in [0, 1)
+    amount : size of the changes along x; 0 gives (nearly) the identity
+    seed : of the weights
+
+    Returns
+    -------
+    a network that maps ``[N, D]`` to raw parameters ``[N, C, P]``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import flows, prior
+    >>> network = prior.random_network(flows.SAL(1), 3, seed=1)
+    >>> network(np.zeros((5, 1))).shape
+    TensorShape([5, 3, 4])
     """
     check_count(num_classes, "num_classes")
     check_nonnegative(amount, "amount")
@@ -158,5 +336,22 @@ def random_network(
 
 @check_shapes("F: [batch..., C, N]", "return: [batch..., C, N]")
 def probabilities(F: np.ndarray) -> np.ndarray:
-    """Class probabilities, the softmax over the C processes at each x."""
+    """Class probabilities: the softmax over the C processes at each x.
+
+    Parameters
+    ----------
+    F : values of the processes ``[..., C, N]``
+
+    Returns
+    -------
+    array ``[..., C, N]`` whose sum over the classes is 1
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import prior
+    >>> prior.probabilities(np.array([[0.0, 2.0], [0.0, 0.0]])).round(2)
+    array([[0.5 , 0.88],
+           [0.5 , 0.12]])
+    """
     return softmax(F, axis=-2)

@@ -1,30 +1,54 @@
-"""`panel`: the scores of all models on one data set, laid out as in the paper's figures.
+"""Results of experiments: a panel of scores on each data set, and close-ups of single runs.
 
-A row for each flow or kernel, a mark for each way to use it: point estimate and Bayesian average of
-an ETGP, separate and shared kernels of an SVGP. In the paper a figure is a row of such panels, one
-for each data set (its figures of accuracy, of training and prediction time, of fewer inducing
-points; log-likelihood in the appendix).
+A `Panel` is laid out as in the paper's figures: a row for each flow or kernel, a mark for each way
+to use it (point estimate and Bayesian average of an ETGP, separate and shared kernels of an SVGP).
+A figure of the paper is a row of such panels, one for each data set: accuracy, training and
+prediction time, fewer inducing points; log-likelihood in the appendix. A `Collection` is a table of
+experiments with the details of its runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from etgp_viz.checks import check_choice, check_count, check_nonnegative
-from etgp_viz.experiments.selection import select
-from etgp_viz.experiments.settings import FLOWS, KERNELS, shown_name
-from etgp_viz.experiments.summary import summarise
+from etgp_viz.checks import check_choice, check_count, check_nonnegative, fail
+from etgp_viz.experiments.results import load, load_detail, reference, reference_detail
+from etgp_viz.experiments.settings import MODELS, SPEED, model_label, short_name
+from etgp_viz.experiments.summary import closest_look, select, summarise
+from etgp_viz.records import close_up
+from etgp_viz.rivals import names
 
-__all__ = ["METRICS", "RIVALS", "WAYS", "Metric", "Panel", "Series", "panel", "text_table"]
+__all__ = [
+    "METRICS",
+    "RIVALS",
+    "WAYS",
+    "Collection",
+    "Metric",
+    "Panel",
+    "Series",
+    "panel",
+    "text_table",
+]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A column of the table: what it is, in words, and which way is better."""
+    """A column of the table.
+
+    Attributes
+    ----------
+    column : its name
+    words : what it is
+    larger_is_better : whether larger values are better
+    digits : decimals in a table
+    """
 
     column: str
     words: str
@@ -33,7 +57,7 @@ class Metric:
 
     @property
     def log(self) -> bool:
-        """Whether equal distances should be equal ratios: times and memory."""
+        """Whether it belongs on a logarithmic axis: times and memory."""
         return self.column in ("seconds_per_epoch", "prediction_seconds_per_1000", "memory_mib")
 
 
@@ -49,14 +73,14 @@ METRICS = {
     "memory": Metric("memory_mib", "peak memory (MiB)", False, 0),
 }
 
-#: which models are beside ETGP
+#: which rivals a panel shows → models, the ETGPs first
 RIVALS = {
-    "all": (*FLOWS, *KERNELS),
-    "stationary": (*FLOWS, "svgp-rbf", "svgp-rbfcorr"),
-    "non-stationary": (*FLOWS, "svgp-arccos", "svgp-nnet"),
+    "all": (*names.ETGPS, *names.SVGPS),
+    "stationary": (*names.ETGPS, *names.STATIONARY),
+    "non-stationary": (*names.ETGPS, *names.NON_STATIONARY),
 }
 
-#: a way to use a model, which has a mark of its own → its words
+#: a way to use a model, which has its own mark → its name in figures
 WAYS = {
     "pe": "ETGP, point estimate",
     "ba": "ETGP, Bayesian average",
@@ -74,9 +98,9 @@ class Series:
     Attributes
     ----------
     way : a key of `WAYS`
-    rows : in which rows of the panel they stand ``[K]``
+    rows : the row of the panel of each mark ``[K]``
     mean, error : over seeds ``[K]``; the error is the standard error s/√n, NaN for one seed
-    seeds : how many ``[K]``
+    seeds : number of seeds ``[K]``
     """
 
     way: str
@@ -88,16 +112,18 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel in numbers.
+    """The scores of all models on one data set.
 
     Attributes
     ----------
-    dataset, metric : whose, and what; a key of `METRICS`
+    dataset : its name
+    metric : a key of `METRICS`
     title : of the panel
     labels : of the rows, from the top
     series : the marks, one entry for each way in `WAYS`
     num_inducing : M of the panel, or 0 if it has all of them, row by row
     selected_on : ``"validation"``, or ``"validation and test"`` if the SVGPs were picked on test
+        rows
     bars : half the length of an error bar, in standard errors
     """
 
@@ -111,12 +137,12 @@ class Panel:
     bars: float = 1.0
 
     def best(self) -> tuple[str, str, float] | None:
-        """Row, way and value of the best mark; None in an empty panel."""
+        """Label, way and value of the best mark; None in an empty panel."""
         sign = 1.0 if METRICS[self.metric].larger_is_better else -1.0
         marks = [
-            (sign * value, self.labels[row], one.way, value)
-            for one in self.series
-            for row, value in zip(one.rows, one.mean, strict=True)
+            (sign * value, self.labels[row], series.way, value)
+            for series in self.series
+            for row, value in zip(series.rows, series.mean, strict=True)
         ]
         if not marks:
             return None
@@ -134,18 +160,30 @@ def panel(
     paper: bool = False,
     bars: float = 1.0,
 ) -> Panel:
-    """The panel of one data set.
+    """The scores of all models on one data set, laid out as in the paper's figures.
 
     Parameters
     ----------
-    table : what `etgp_viz.experiments.load` or `etgp_viz.experiments.reference` give
+    table : of `etgp_viz.experiments.load` or `etgp_viz.experiments.reference`
     dataset : a data set of the table
-    metric : a key of `METRICS`; ``"race"`` takes the steps that were timed in turns
+    metric : ``"accuracy"``, ``"log_likelihood"``, ``"ece"``, ``"training"``, ``"race"`` (steps that
+        were timed in turns), ``"prediction"`` or ``"memory"``
     num_inducing : M; the largest of the data set if None; 0 for a row for every M of every model
         that was trained with several
     rivals : ``"all"``, ``"stationary"`` or ``"non-stationary"``
     paper : pick the SVGPs on test rows, see `etgp_viz.experiments.select`
     bars : half the length of an error bar, in standard errors
+
+    Returns
+    -------
+    `Panel`, which `etgp_viz.figures.results` draws
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> panel = experiments.panel(experiments.reference(), "digits", rivals="stationary")
+    >>> panel.labels
+    ('LINEAR', 'SAL', 'TANH', 'RBF', 'RBFCORR')
     """
     check_choice(dataset, "dataset", sorted(set(table["dataset"])))
     check_choice(metric, "metric", tuple(METRICS))
@@ -170,7 +208,7 @@ def panel(
     words = METRICS[metric].words
     if metric == "race" and len(rows):
         words = f"time per epoch, in turns, hidden layers {rows['hidden'].iloc[0] or 'none'}"
-    title = f"{shown_name(dataset)}: {words}" + (f", M = {num_inducing}" if num_inducing else "")
+    title = f"{short_name(dataset)}: {words}" + (f", M = {num_inducing}" if num_inducing else "")
     return Panel(
         dataset=dataset,
         metric=metric,
@@ -210,24 +248,141 @@ def _series(way: str, rows: pd.DataFrame, metric: str) -> Series:
 
 
 def _label(model: str, num_inducing: int, with_count: bool) -> str:
-    name = model.partition("-")[2].upper()
+    name = names.MODELS[model].variant.upper()
     return f"{name} · M = {num_inducing}" if with_count else name
 
 
 def text_table(panels: Sequence[Panel]) -> pd.DataFrame:
-    """The same figures as a table: models in rows, data sets in columns, mean ± standard error."""
+    """The figures of panels as text: models in rows, panels in columns, mean ± standard error.
+
+    Parameters
+    ----------
+    panels : of `panel`
+
+    Returns
+    -------
+    data frame : indexed by model and way, one column per panel
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> table = experiments.reference()
+    >>> shown = experiments.text_table([experiments.panel(table, "digits")])
+    >>> shown.loc[("TANH", "ETGP, point estimate"), "digits accuracy"][:4]
+    '0.97'
+    """
     cells: dict[str, dict[tuple[str, str], str]] = {}
-    for one in panels:
-        digits = METRICS[one.metric].digits
-        column = cells.setdefault(f"{one.dataset} {one.metric}", {})
-        for series in one.series:
+    for panel in panels:
+        digits = METRICS[panel.metric].digits
+        column = cells.setdefault(f"{panel.dataset} {panel.metric}", {})
+        for series in panel.series:
             for row, mean, error in zip(series.rows, series.mean, series.error, strict=True):
-                told = f"{mean:.{digits}f}"
-                told += "" if np.isnan(error) else f" ± {error:.{digits}f}"
-                column[one.labels[row], WAYS[series.way]] = told
-    labels = dict.fromkeys(label for one in panels for label in one.labels)
+                text = f"{mean:.{digits}f}"
+                text += "" if np.isnan(error) else f" ± {error:.{digits}f}"
+                column[panel.labels[row], WAYS[series.way]] = text
+    labels = dict.fromkeys(label for panel in panels for label in panel.labels)
     rows = [(label, way) for label in labels for way in WAYS.values()]
     rows = [row for row in rows if any(row in column for column in cells.values())]
     columns = {name: [column.get(row, "") for row in rows] for name, column in cells.items()}
     index = pd.MultiIndex.from_tuples(rows, names=["model", "way"]) if rows else None
     return pd.DataFrame(columns, index=index)
+
+
+class Collection:
+    """A table of experiments with the details of its runs.
+
+    Parameters
+    ----------
+    path : what ``etgp-viz experiment`` wrote, with the details of the runs beside it; None for the
+        results that come with the package
+
+    Attributes
+    ----------
+    table : all rows
+    looks : the rows whose runs have a close-up, one of each cell
+    datasets : their names
+    counts : their numbers of inducing points, the largest first
+    models : names from `etgp_viz.experiments.MODELS` → labels, of the models that are there
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> collection = experiments.Collection()
+    >>> row = collection.run("digits", "etgp-tanh", "pe", 100)
+    >>> collection.close_up_records(row["id"], "pe")["confusion"].counts.shape
+    (10, 10)
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self.table = reference() if self.path is None else load(self.path)
+        self.looks = closest_look(self.table)
+        if self.looks.empty:
+            fail("path", "a result file with a finished run", str(path))
+        self.datasets = tuple(dict.fromkeys(self.looks["dataset"]))
+        self.counts = tuple(sorted(map(int, set(self.looks["num_inducing"])), reverse=True))
+        trained = set(zip(self.looks["model"], self.looks["sharing"], strict=True))
+        self.models = {
+            name: model_label(*model)
+            for name, model in MODELS.items()
+            if name != SPEED and model in trained
+        }
+        self.panel = lru_cache(maxsize=64)(self._panel)
+        self.close_up_records = lru_cache(maxsize=16)(self._close_up_records)
+
+    def run(self, dataset: str, model: str, way: str, num_inducing: int) -> pd.Series:
+        """The row of a run on a data set, or of the nearest one that there is.
+
+        For an ETGP it is the run that was chosen for its point estimate, whichever way it predicts,
+        so that both ways show the same network.
+
+        Parameters
+        ----------
+        dataset : its name
+        model : a key of `etgp_viz.experiments.MODELS`
+        way : ``"pe"`` or ``"ba"``
+        num_inducing : M
+        """
+        rows = self.looks[(self.looks["dataset"] == dataset) & (self.looks["inference"] == "pe")]
+        name, sharing = MODELS[model]
+        misses = pd.DataFrame(
+            {
+                "model": rows["model"] != name,
+                "sharing": rows["sharing"] != sharing,
+                "count": (rows["num_inducing"] - num_inducing).abs(),
+            }
+        )
+        nearest = rows.loc[misses.sort_values(list(misses), kind="stable").index[0]]
+        same = self.table[self.table["id"] == nearest["id"]].set_index("inference", drop=False)
+        return same.loc[way if way in same.index else "pe"]
+
+    def name(self, row: pd.Series) -> str:
+        """The label of a row's model, with its way of predicting if it has several."""
+        label = model_label(row["model"], row["sharing"])
+        return label if row["sharing"] else f"{label} {row['inference'].upper()}"
+
+    def detail(self, run_id: str) -> dict[str, Any]:
+        """The details of a run, see `etgp_viz.experiments.detail`."""
+        return reference_detail(run_id) if self.path is None else load_detail(self.path, run_id)
+
+    def code(self, run_id: str) -> tuple[str, str]:
+        """Two expressions for a script: one gives the table, the other the details of a run."""
+        if self.path is None:
+            return "experiments.reference()", f"experiments.reference_detail({run_id!r})"
+        path = str(self.path)
+        return f"experiments.load({path!r})", f"experiments.load_detail({path!r}, {run_id!r})"
+
+    def _panel(self, dataset: str, metric: str, M: int, rivals: str, bars: float) -> Panel:
+        return panel(self.table, dataset, metric, num_inducing=M, rivals=rivals, bars=bars)
+
+    def _close_up_records(self, run_id: str, way: str) -> dict[str, Any]:
+        """Name of a picture → its record, for one run and way of predicting."""
+        detail = self.detail(run_id)
+        return {
+            "confusion": close_up.confusion(detail),
+            "reliability": close_up.reliability_bins(detail, way),
+            "hardest": close_up.hardest(detail),
+            "elbo": close_up.elbo(detail),
+            **{part: close_up.lines(detail, part) for part in ("scale", "offset")},
+            "projection": close_up.projection(detail),
+        }

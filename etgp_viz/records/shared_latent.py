@@ -1,11 +1,11 @@
-"""The numbers of C classes: one latent for all of them (ETGP), or one for each.
+"""C classes with one latent for all of them (ETGP), or one for each.
 
     ETGP             f^c(x) = G^c(f₀(x); θ^c(x))      one latent f₀
     independent GPs  f^c(x) = f₀^c(x)                 C latents, no flows
     naive TGP        f^c(x) = G^c(f₀^c(x); θ^c(x))    C latents, each with its flow
 
-All latents have the same kernel. Those of the last two start with the f₀ of ETGP, so that the first
-class of the naive TGP is the first class of ETGP.
+All latents have the same kernel. The first latent of the last two models is the f₀ of ETGP, so the
+first class of the naive TGP is the first class of ETGP.
 
 In ETGP any one process, the pivot, determines all others: f^c = G^c(H^pivot(f^pivot)), H = G⁻¹.
 """
@@ -22,15 +22,22 @@ from etgp_viz.checks import check_choice, check_count
 from etgp_viz.core.flows import Flow
 from etgp_viz.core.network import FlowNetwork
 
+__all__ = [
+    *("MODELS", "Dependence", "Latents", "Pivot", "Probabilities", "Processes"),
+    *("dependence", "flow_params", "joint_draws", "latents", "pivot", "processes"),
+    *("scale_network_params", "warp"),
+]
+
+#: models by name → what they are called
 MODELS = {
     "etgp": "ETGP: one latent",
     "independent": "C independent GPs",
     "tgp": "naive TGP: C latents",
 }
-# Maps between processes are drawn where f₀(x) lies within so many standard deviations, at so many
-# values of the pivot.
+# Maps between processes span this many standard deviations of f₀(x) either side of 0, and have this
+# many points.
 REACH, GRID = 2.0, 81
-# A band over draws of the network leaves out 5 % on either side.
+# The band over draws of the network.
 QUANTILES = (0.05, 0.95)
 
 
@@ -42,9 +49,9 @@ class Latents:
     ----------
     x : inputs ``[N]``
     values : ``[1, N]`` for ETGP, ``[C, N]`` for the others
-    is_shared : whether it is one latent for all classes
+    is_shared : whether all classes have the same latent
     num_classes : C
-    at : an input to be marked
+    at : the marked input
     """
 
     x: np.ndarray
@@ -64,8 +71,8 @@ class Processes:
     values : f^c(x) ``[C, N]``
     band : 5 % and 95 % quantiles of f^c(x) over draws of the network, the latent held fixed
         ``[C, 2, N]``; None without dropout
-    at : an input to be marked
-    focus : the class to look at, 0 … C−1, or None for all
+    at : the marked input
+    focus : the highlighted class, 0 … C−1; None for all
     """
 
     x: np.ndarray
@@ -83,8 +90,8 @@ class Probabilities:
     ----------
     x : inputs ``[N]``
     values : ``[C, N]``
-    at : an input to be marked
-    focus : the class to look at, or None for all
+    at : the marked input
+    focus : the highlighted class; None for all
     """
 
     x: np.ndarray
@@ -101,7 +108,7 @@ class Probabilities:
 
 @dataclass(frozen=True)
 class Pivot:
-    """What one process at one input says about the others.
+    """What the value of one process at one input, the pivot, says about the others.
 
     Attributes
     ----------
@@ -109,10 +116,10 @@ class Pivot:
     pivot : the class whose value is known, 0 … C−1
     partner : the class whose draws are shown against those of the pivot
     values : f^c(x) of the drawn paths ``[C]``
-    grid : values of f^pivot(x) ``[F]``; None where there are no maps
+    grid : values of f^pivot(x) ``[F]``; None if there are no maps
     maps : G^c(H^pivot(grid)) ``[C, F]``; None if the pivot does not determine the others
     draws : joint draws of f^pivot(x) and f^partner(x) ``[2, S]``
-    focus : the class to look at, or None for all
+    focus : the highlighted class; None for all
     """
 
     at: float
@@ -127,12 +134,12 @@ class Pivot:
 
 @dataclass(frozen=True)
 class Dependence:
-    """How much the processes at one input depend on one another.
+    """How strongly the processes at one input depend on one another.
 
     Attributes
     ----------
     at : the input x
-    rank_correlation : Spearman's, of each pair of classes over joint draws ``[C, C]``: ±1 if one
+    rank_correlation : Spearman's, of each pair of classes over joint draws ``[C, C]``; ±1 if one
         value is a monotone function of the other, about 0 if they are independent
     """
 
@@ -141,7 +148,7 @@ class Dependence:
 
     @property
     def strength(self) -> float:
-        """The mean of its absolute value over all pairs."""
+        """Mean absolute rank correlation over all pairs of classes."""
         pairs = np.triu_indices(len(self.rank_correlation), k=1)
         return float(np.mean(np.abs(self.rank_correlation[pairs])))
 
@@ -149,7 +156,29 @@ class Dependence:
 def latents(
     model: str, x: np.ndarray, draws: np.ndarray, num_classes: int, at: float = 0.0
 ) -> Latents:
-    """As many of the given draws ``[≥ C, N]`` of the kernel's process as a model has latents."""
+    """The latents of a model: the first of the given draws, or the first C of them.
+
+    Parameters
+    ----------
+    model : a key of `MODELS`
+    x : inputs ``[N]``
+    draws : of the kernel's process, at least C ``[L, N]``
+    num_classes : C ≥ 2
+    at : an input to mark
+
+    Returns
+    -------
+    a `Latents` record
+
+    Examples
+    --------
+    >>> from etgp_viz import prior, shared_latent
+    >>> x, draws = prior.noise(0, 4), prior.noise(1, 3, 4)
+    >>> shared_latent.latents("etgp", x, draws, 3).values.shape
+    (1, 4)
+    >>> shared_latent.latents("tgp", x, draws, 3).values.shape
+    (3, 4)
+    """
     check_choice(model, "model", tuple(MODELS))
     check_count(num_classes, "num_classes", minimum=2, maximum=len(draws))
     is_shared = model == "etgp"
@@ -159,31 +188,90 @@ def latents(
 
 @check_shapes("x: [N]", "return: [samples..., C, N, P]")
 def flow_params(network: FlowNetwork, x: np.ndarray, samples: int | None = None) -> np.ndarray:
-    """Raw parameters of the C flows over x; with `samples`, of so many draws of the network.
+    """Raw parameters of the C flows over x.
 
-    A draw drops the same hidden units at every x: it is one network, and its parameters are smooth
-    functions of x. The draws are those of the network's seed.
+    A dropout draw drops the same hidden units at every x: it is one network, and its parameters
+    are smooth functions of x. The draws depend on the network's seed alone.
+
+    Parameters
+    ----------
+    network : of one input
+    x : inputs ``[N]``
+    samples : number S of dropout draws; None for the network without dropout
+
+    Returns
+    -------
+    array ``[C, N, P]``, or ``[S, C, N, P]``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import flows, prior, shared_latent
+    >>> network = prior.random_network(flows.Linear(), 3, dropout=0.2)
+    >>> shared_latent.flow_params(network, np.zeros(5), samples=10).shape
+    (10, 3, 5, 2)
     """
     params = network(x[:, None], samples=samples, seed=network.seed, one_mask=True).numpy()
     return np.swapaxes(params, -3, -2)
 
 
 @check_shapes("params: [batch..., P]", "return: [batch..., P]")
-def change(flow: Flow, params: np.ndarray, amount: float) -> np.ndarray:
-    """The raw parameters of a random network of any amount from those of amount 1.
+def scale_network_params(flow: Flow, params: np.ndarray, amount: float) -> np.ndarray:
+    """Raw parameters of a random network of any amount, from those of amount 1.
 
-    `prior.random_network` multiplies its output layer by the amount, so its parameters go along a
+    `prior.random_network` multiplies its output layer by the amount, so its parameters lie on a
     straight line: start + amount·(params − start), from parameters that are nearly the identity's.
+
+    Parameters
+    ----------
+    flow : the family of maps
+    params : raw parameters of the network of amount 1 ``[..., P]``
+    amount : see `prior.random_network`
+
+    Returns
+    -------
+    array ``[..., P]``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import flows, shared_latent
+    >>> shared_latent.scale_network_params(flows.Linear(), np.array([3.0, 1.0]), 0.5)
+    array([2. , 0.5])
     """
     start = flow.near_identity_params()
     return start + amount * (params - start)
+
+
+change = scale_network_params  # its name in version 0.1
 
 
 @check_shapes(
     "latent: [broadcast batch...]", "params: [broadcast batch..., P]", "return: [batch...]"
 )
 def warp(model: str, flow: Flow, latent: np.ndarray, params: np.ndarray) -> np.ndarray:
-    """The C processes ``[..., C, N]`` from latents ``[1, N]`` or ``[C, N]`` and raw parameters."""
+    """The C processes: the latents themselves (independent GPs), or the latents under their flows.
+
+    Parameters
+    ----------
+    model : a key of `MODELS`
+    flow : the family of maps
+    latent : ``[1, N]`` or ``[C, N]``, see `latents`
+    params : raw parameters ``[..., C, N, P]``, see `flow_params`
+
+    Returns
+    -------
+    array ``[..., C, N]``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import flows, shared_latent
+    >>> params = np.array([[[1.0, 0.0]], [[-1.0, 2.0]]])  # two classes at one input
+    >>> shared_latent.warp("etgp", flows.Linear(), np.array([[0.5]]), params)
+    array([[0.5],
+           [1.5]])
+    """
     check_choice(model, "model", tuple(MODELS))
     return latent if model == "independent" else flow.forward(latent, params).numpy()
 
@@ -195,7 +283,27 @@ def processes(
     at: float = 0.0,
     focus: int | None = None,
 ) -> Processes:
-    """The record of processes ``[C, N]``, with those under draws of the network ``[S, C, N]``."""
+    """The processes of all classes, with the band that dropout draws of the network fill.
+
+    Parameters
+    ----------
+    x : inputs ``[N]``
+    values : f^c(x) ``[C, N]``
+    drawn : the processes under S draws of the network ``[S, C, N]``; None without dropout
+    at : an input to mark
+    focus : a class to highlight; None for all
+
+    Returns
+    -------
+    a `Processes` record
+
+    Examples
+    --------
+    >>> from etgp_viz import prior, shared_latent
+    >>> x, drawn = prior.noise(0, 5), prior.noise(1, 20, 3, 5)
+    >>> shared_latent.processes(x, drawn[0], drawn).band.shape
+    (3, 2, 5)
+    """
     band = None if drawn is None else np.quantile(drawn, QUANTILES, axis=0).swapaxes(0, 1)
     return Processes(x, values, band, at, focus)
 
@@ -212,14 +320,33 @@ def pivot(
     pivot: int = 0,
     focus: int | None = None,
 ) -> Pivot:
-    """What one process says about the others at one input, where latents are N(0, variance).
+    """What the value of one process at one input says about the others.
 
     Parameters
     ----------
-    params : raw parameters of the flows there
-    draws : joint draws of the processes there, see `joint_draws`
-    values : those of the drawn paths there
-    pivot, focus : the class that is known, and the one shown against it (by default the next)
+    model : a key of `MODELS`
+    flow : the family of maps
+    params : raw parameters of the flows there ``[C, P]``
+    variance : of each latent there
+    draws : joint draws of the processes there ``[C, S]``, see `joint_draws`
+    values : of the drawn paths there ``[C]``
+    at : the input x
+    pivot : the class whose value is known
+    focus : the class shown against it; None for the next one
+
+    Returns
+    -------
+    a `Pivot` record
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import flows, prior, shared_latent
+    >>> params = np.array([[1.0, 0.0], [-2.0, 1.0]])  # f¹ = f₀, f² = 1 − 2f₀
+    >>> draws = shared_latent.joint_draws("etgp", flows.Linear(), params, 1.0, prior.noise(0, 1, 9))
+    >>> record = shared_latent.pivot("etgp", flows.Linear(), params, 1.0, draws, draws[:, 0], 0.0)
+    >>> bool(np.allclose(record.maps[1], 1.0 - 2.0 * record.grid))
+    True
     """
     partner = (pivot + 1) % len(params) if focus in (None, pivot) else focus
     grid = maps = None
@@ -233,9 +360,9 @@ def pivot(
 
 @cache
 def _maps_of(flow: Flow) -> Callable[..., tf.Tensor]:
-    """G^c(H^pivot(g)) for values g, the pivot's raw parameters and all classes', compiled.
+    """G^c(H^pivot(g)) for values g, the pivot's raw parameters and those of all classes, compiled.
 
-    An inverse that has to be searched for takes many small steps: compiled it is far quicker.
+    An inverse without a formula takes many small steps: compiled, it is far quicker.
     """
     shapes = ([None], [flow.num_params], [None, flow.num_params])
 
@@ -250,12 +377,53 @@ def _maps_of(flow: Flow) -> Callable[..., tf.Tensor]:
 def joint_draws(
     model: str, flow: Flow, params: np.ndarray, variance: float, noise: np.ndarray
 ) -> np.ndarray:
-    """Joint draws of all processes at one input, from standard normal noise for each latent."""
+    """Joint draws of all processes at one input.
+
+    Parameters
+    ----------
+    model : a key of `MODELS`
+    flow : the family of maps
+    params : raw parameters of the flows there ``[C, P]``
+    variance : of each latent there
+    noise : standard normal numbers, a row for each latent ``[L, S]`` (L ≥ 1 for ETGP, else L ≥ C)
+
+    Returns
+    -------
+    array ``[C, S]``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import flows, shared_latent
+    >>> params = np.array([[1.0, 0.0], [-2.0, 1.0]])
+    >>> shared_latent.joint_draws("etgp", flows.Linear(), params, 4.0, np.array([[0.5, 1.0]]))
+    array([[ 1.,  2.],
+           [-1., -3.]])
+    """
     latent = np.sqrt(variance) * noise[: 1 if model == "etgp" else len(params)]
     return warp(model, flow, latent, params[:, None])
 
 
 @check_shapes("draws: [C, S]")
 def dependence(at: float, draws: np.ndarray) -> Dependence:
-    """Spearman's rank correlations of joint draws: the plain correlations of their ranks."""
+    """Spearman's rank correlations between classes: the correlations of the draws' ranks.
+
+    Parameters
+    ----------
+    at : the input x
+    draws : joint draws of the processes there ``[C, S]``, see `joint_draws`
+
+    Returns
+    -------
+    a `Dependence` record
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from etgp_viz import shared_latent
+    >>> f0 = np.array([0.3, -1.0, 2.0])
+    >>> shared_latent.dependence(0.0, np.stack([f0, -np.exp(f0)])).rank_correlation.round(6)
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
     return Dependence(at, np.corrcoef(rankdata(draws, axis=1)))

@@ -1,4 +1,6 @@
-"""Curves of a race, ready to be drawn: what is on the axes, and a line for each contestant."""
+"""Curves of a race, ready to be drawn: the titles of the axes, and a line for each contestant."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,13 +9,12 @@ import numpy as np
 import pandas as pd
 
 from etgp_viz.checks import check_choice, check_count
-from etgp_viz.timing.analysis import AXES, per_epoch
+from etgp_viz.timing.analysis import AXES, fit_cost, per_epoch
 from etgp_viz.timing.contestants import MODELS, Size
-from etgp_viz.timing.costs import fit_cost
 
 __all__ = ["Curves", "Line", "cholesky_curves", "curves"]
 
-#: what can be drawn: column of the table → what the axis says
+#: what can be drawn: column of the table → title of the axis
 QUANTITIES = {
     "step": "one training step (seconds)",
     "epoch": "one epoch (seconds)",
@@ -28,13 +29,21 @@ NAMES = {
     "num_inducing": "number of inducing points M",
     "num_data": "number of rows N",
 }
-#: measured now, measured elsewhere, fitted, and what somebody expects
+#: measured now, measured elsewhere, fitted, and guessed by somebody
 KINDS = ("measured", "reference", "fit", "guess")
 
 
 @dataclass(frozen=True)
 class Line:
-    """Points of one contestant; ``low`` and ``high`` are quartiles, where there are any."""
+    """Points of one contestant.
+
+    Attributes
+    ----------
+    name, label : of the contestant, in tables and in the figure
+    kind : one of `KINDS`
+    x, y : the points ``[K]``
+    low, high : quartiles of y ``[K]``; y itself where there are none
+    """
 
     name: str
     label: str
@@ -47,13 +56,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Curves:
-    """A picture in numbers.
+    """The lines of one figure.
 
     Attributes
     ----------
-    slots : names that a line may have, so that a picture can keep a place for each
-    lines : what is to be drawn
-    x_title, y_title : what is on the axes
+    slots : names that a line may have, so that a figure can keep a place for each
+    lines : what is drawn
+    x_title, y_title : titles of the axes
     log : whether both axes are logarithmic
     """
 
@@ -75,19 +84,31 @@ def curves(
     guess: Mapping[str, float] | None = None,
     rows: int | None = None,
 ) -> Curves:
-    """Curves of a sweep.
+    """Curves of a race over C, M or N.
 
     Parameters
     ----------
-    table : of `sweep`, also an unfinished one
-    quantity : a key of `QUANTITIES`
+    table : of `etgp_viz.timing.sweep`, `read` or `reference`, also of an unfinished race
+    quantity : ``"step"``, ``"epoch"``, ``"prediction"``, ``"prediction_ba"``, ``"first_step"``,
+        ``"memory"`` or ``"operations"``
     over : ``"classes"``, ``"num_inducing"`` or ``"num_data"``
-    log : logarithmic axes
+    log : whether both axes are logarithmic
     reference : another table, drawn behind
     fit : add the fitted cost model (of steps, over the sizes of the table)
-    guess : model → the slope somebody expects in log-log, drawn from its first point, measured
-        here or in the reference
-    rows : of the data set whose epoch is asked for by ``quantity="epoch"``
+    guess : model → the slope that somebody expects in log-log, drawn from the model's first point,
+        measured here or in the reference
+    rows : number of rows of the data set whose epoch ``quantity="epoch"`` shows
+
+    Returns
+    -------
+    `Curves`, which `etgp_viz.figures.timing` draws
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> record = timing.curves(timing.reference(), "memory")
+    >>> record.y_title, record.lines[0].label
+    ('peak memory of a step (MiB)', 'ETGP LINEAR')
     """
     check_choice(quantity, "quantity", tuple(QUANTITIES))
     check_choice(over, "over", AXES)
@@ -99,17 +120,29 @@ def curves(
     if reference is not None:
         lines += _lines(reference, quantity, over, "reference")
     if fit and quantity == "step":
-        lines += [line for each in lines if (line := _fitted(table, each, over)) is not None]
-    known = {line.name: line for line in reversed(lines) if line.kind != "fit" and len(line.x)}
+        fits = [_fitted(table, line, over) for line in lines if line.kind == "measured"]
+        lines += [line for line in fits if line is not None]
+    timed = {line.name: line for line in reversed(lines) if line.kind != "fit" and len(line.x)}
     for name, slope in (guess or {}).items():
-        if (line := known.get(name)) is not None:
+        if (line := timed.get(name)) is not None:
             y = line.y[0] * (line.x / line.x[0]) ** slope
-            lines.append(_plain(name, line.label, "guess", line.x, y))
+            lines.append(_without_quartiles(name, line.label, "guess", line.x, y))
     return Curves(tuple(MODELS), tuple(lines), NAMES[over], QUANTITIES[quantity], log)
 
 
 def cholesky_curves(table: pd.DataFrame, num_inducing: int, *, log: bool = True) -> Curves:
-    """Curves of the micro-lab (`etgp_viz.timing.cholesky`) for one M."""
+    """Curves of the micro-lab (`etgp_viz.timing.cholesky`) for one M.
+
+    Parameters
+    ----------
+    table : of `etgp_viz.timing.cholesky.ways`
+    num_inducing : M, one of the table's
+    log : whether both axes are logarithmic
+
+    Returns
+    -------
+    `Curves`, which `etgp_viz.figures.timing` draws
+    """
     labels = {
         "one": "one factor",
         "batched": "C factors, batched",
@@ -150,7 +183,7 @@ def _lines(table: pd.DataFrame, quantity: str, over: str, kind: str) -> list[Lin
 
 def _fitted(table: pd.DataFrame, line: Line, over: str) -> Line | None:
     """The cost model along a measured line."""
-    fit = fit_cost(table, line.name) if line.kind == "measured" else None
+    fit = fit_cost(table, line.name)
     if fit is None:
         return None
     first = table[table["model"] == line.name].iloc[0]
@@ -158,8 +191,8 @@ def _fitted(table: pd.DataFrame, line: Line, over: str) -> Line | None:
     size["num_inputs"] = int(table.attrs["settings"]["num_inputs"])
     x = np.geomspace(line.x[0], line.x[-1], 40)
     y = np.array([fit.seconds(Size(**(size | {over: max(round(at), 1)}))) for at in x])
-    return _plain(line.name, line.label, "fit", np.round(x), y)
+    return _without_quartiles(line.name, line.label, "fit", np.round(x), y)
 
 
-def _plain(name: str, label: str, kind: str, x: np.ndarray, y: np.ndarray) -> Line:
+def _without_quartiles(name: str, label: str, kind: str, x: np.ndarray, y: np.ndarray) -> Line:
     return Line(name, label, kind, x, y, y, y)

@@ -1,4 +1,4 @@
-"""`build`: any model of the comparison by its name, from data, with the paper's initial values."""
+"""`build`: any model of the comparison by name, with the paper's initial values."""
 
 import inspect
 from collections.abc import Callable, Iterable
@@ -11,8 +11,17 @@ from etgp_viz.checks import check_choice, check_count, check_inputs
 from etgp_viz.core import flows
 from etgp_viz.core.model import ETGP
 from etgp_viz.core.network import FlowNetwork
-from etgp_viz.rivals import kernels, svgp
-from etgp_viz.rivals.batched import StackedInducingPoints
+from etgp_viz.rivals import svgp
+from etgp_viz.rivals.batched import (
+    Broadcast,
+    Stacked,
+    StackedArcCosine,
+    StackedInducingPoints,
+    StackedNeuralNetwork,
+    StackedRBF,
+)
+from etgp_viz.rivals.kernels import ArcCosine, NeuralNetwork
+from etgp_viz.rivals.names import FLOWS, MODELS, SHARING
 
 __all__ = ["MODELS", "build", "kmeans"]
 
@@ -20,9 +29,7 @@ LENGTHSCALE = 2.0
 Q_SQRT_SCALE = 1e-5
 LARGE = 20_000  # rows above which k-means works on mini-batches
 
-FLOWS = {"linear": flows.Linear, "sal": flows.SAL, "tanh": flows.Tanh}
-KERNELS = ("rbf", "rbfcorr", "arccos", "nnet")
-MODELS = (*(f"etgp-{flow}" for flow in FLOWS), *(f"svgp-{kernel}" for kernel in KERNELS), "tgp")
+FLOW_CLASSES = {"linear": flows.Linear, "sal": flows.SAL, "tanh": flows.Tanh}
 
 Latents = tuple[gpflow.kernels.Kernel, gpflow.inducing_variables.InducingVariables]
 
@@ -42,13 +49,13 @@ def build(
     seed: int = 0,
     **options: Any,
 ) -> Any:
-    """Make a model for the inputs X, ready for `fit`.
+    """A model for the inputs X, ready for `etgp_viz.fit`.
 
-    Inducing points are the centres of k-means clusters. Initial values are the paper's: RBF
-    lengthscales 2, the arc-cosine's weight variances 1/2² (dividing an input by ℓ is the same as
-    dividing its weight variance by ℓ²), the identity as the neural-network kernel's Σ, a random
-    mixing matrix, one hyperparameter per input (ARD) throughout, q(u) = N(0, (1e-5)² I), and flows
-    at the identity (TANH just beside it, `Flow.near_identity_params`, where it learns faster).
+    Inducing points start at the centres of k-means clusters. Initial values are the paper's: RBF
+    lengthscales 2, weight variances 1/2² of the arc-cosine kernel (dividing an input by ℓ divides
+    its weight variance by ℓ²), Σ = I of the neural-network kernel, a random mixing matrix, one
+    hyperparameter per input (ARD) throughout, q(u) = N(0, (1e-5)² I), and flows at the identity
+    (TANH next to it, `Flow.near_identity_params`, where it learns faster).
 
     Parameters
     ----------
@@ -57,7 +64,7 @@ def build(
     X : training inputs ``[N, D]``
     num_classes : C
     num_inducing : M, at most the number of distinct rows of X
-    inducing_points : where they start ``[M, D]``, instead of at the centres of k-means clusters
+    inducing_points : where they start ``[M, D]``; None for the centres of k-means clusters
     seed : of k-means, of initial weights and of the model's own random numbers
     **options :
         ETGP: ``hidden``, ``dropout``, ``weight_decay``, ``projection``, ``precision`` (the
@@ -70,17 +77,28 @@ def build(
 
         TGP: those of the SVGP and of the network, ``flow="linear"`` (default), ``"sal"`` or
         ``"tanh"``, and the arguments of that flow.
+
+    Returns
+    -------
+    a GPflow model: `ETGP`, `SVGPClassifier`, `MixedSVGP` or `TGP`
+
+    Examples
+    --------
+    >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> model = build("etgp-linear", X, num_classes=3, num_inducing=5, hidden=(4,))
+    >>> type(model).__name__, model.num_classes, model.inducing_variable.Z.shape
+    ('ETGP', 3, TensorShape([5, 1]))
     """
-    check_choice(name, "name", MODELS)
+    check_choice(name, "name", tuple(MODELS))
     X = np.asarray(check_inputs(X))
     C = check_count(num_classes, "num_classes", minimum=2)
     if inducing_points is not None:
         inducing_points = np.array(check_inputs(inducing_points, "inducing_points", X.shape[1]))
         num_inducing = len(inducing_points)
-    family, _, variant = name.partition("-")
-    flow_class: Any = FLOWS.get(variant) if family == "etgp" else None
+    family, variant = MODELS[name].family, MODELS[name].variant
+    flow_class: Any = FLOW_CLASSES.get(variant) if family == "etgp" else None
     if family == "tgp":
-        flow_class = FLOWS[check_choice(options.pop("flow", "linear"), "flow", tuple(FLOWS))]
+        flow_class = FLOW_CLASSES[check_choice(options.pop("flow", "linear"), "flow", FLOWS)]
     flow_options = tuple(inspect.signature(flow_class).parameters) if flow_class else ()
     allowed = {
         "etgp": (*NETWORK_OPTIONS, *ETGP_OPTIONS, *flow_options),
@@ -124,9 +142,24 @@ def build(
 
 
 def kmeans(X: np.ndarray, num_inducing: int, *, seed: int = 0) -> np.ndarray:
-    """Centres of ``num_inducing`` clusters of the rows of X: ``[N, D] -> [M, D]``.
+    """Centres of clusters of the rows of X, as initial inducing points.
 
-    The best of 10 restarts; above 20 000 rows mini-batch k-means and the best of 3.
+    The best of 10 restarts of k-means; above 20 000 rows, of 3 restarts on mini-batches.
+
+    Parameters
+    ----------
+    X : ``[N, D]``
+    num_inducing : M, the number of clusters, at most the number of distinct rows
+    seed : of the restarts
+
+    Returns
+    -------
+    ``[M, D]``
+
+    Examples
+    --------
+    >>> sorted(kmeans(np.array([[0.0], [0.2], [5.0], [5.2]]), 2)[:, 0].round(1).tolist())
+    [0.1, 5.1]
     """
     from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import
 
@@ -146,18 +179,18 @@ def _rbf(num_inputs: int) -> gpflow.kernels.Kernel:
 
 
 def _arccos(num_inputs: int) -> gpflow.kernels.Kernel:
-    return kernels.ArcCosine(weight_variances=np.full(num_inputs, LENGTHSCALE**-2))
+    return ArcCosine(weight_variances=np.full(num_inputs, LENGTHSCALE**-2))
 
 
 def _nnet(num_inputs: int) -> gpflow.kernels.Kernel:
-    return kernels.NeuralNetwork(weight_variances=np.ones(num_inputs))
+    return NeuralNetwork(weight_variances=np.ones(num_inputs))
 
 
-# One kernel of each family with its initial values, and the class that stacks C of them.
-FAMILIES: dict[str, tuple[Callable[[int], gpflow.kernels.Kernel], type[kernels.Stacked]]] = {
-    "rbf": (_rbf, kernels.StackedRBF),
-    "arccos": (_arccos, kernels.StackedArcCosine),
-    "nnet": (_nnet, kernels.StackedNeuralNetwork),
+# Kernel → a function that makes one with its initial values, and the class that stacks C of them.
+FAMILIES: dict[str, tuple[Callable[[int], gpflow.kernels.Kernel], type[Stacked]]] = {
+    "rbf": (_rbf, StackedRBF),
+    "arccos": (_arccos, StackedArcCosine),
+    "nnet": (_nnet, StackedNeuralNetwork),
 }
 
 
@@ -165,13 +198,13 @@ def _latents(
     family: str, Z: np.ndarray, C: int, *, sharing: str = "separate", batched: bool = False
 ) -> Latents:
     """Kernel and inducing variables of C latent processes."""
-    check_choice(sharing, "sharing", ("separate", "shared"))
+    check_choice(sharing, "sharing", SHARING)
     check_choice(batched, "batched", (False, True))
     inducing = gpflow.inducing_variables
     make, stacked = FAMILIES[family]
     kernel = make(Z.shape[1])
     if sharing == "shared":
-        shared = kernels.Broadcast if batched else gpflow.kernels.SharedIndependent
+        shared = Broadcast if batched else gpflow.kernels.SharedIndependent
         points = inducing.SharedIndependentInducingVariables(inducing.InducingPoints(Z))
         return shared(kernel, C), points
     if batched:

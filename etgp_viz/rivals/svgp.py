@@ -12,24 +12,23 @@ No quadrature reaches C dimensions, so expectations are Monte Carlo averages ove
 ``Softmax`` sees marginal variances only, and drops the correlations of a mixing matrix.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from etgp_viz.backend import as_written, check_shapes, gpflow, tf
+from etgp_viz.backend import Tensor, as_written, check_shapes, gpflow, tf
 from etgp_viz.checks import check_count, check_data, check_inputs
-from etgp_viz.core.conditional import standard_deviation  # and teaches GPflow the batched kernels
+from etgp_viz.core.blocks import fitting
+from etgp_viz.core.conditional import standard_deviation
 from etgp_viz.core.expectations import differentiable, gauss_hermite
 from etgp_viz.core.network import FlowNetwork
 
 __all__ = ["TGP", "MixedSVGP", "SVGPClassifier", "expected_log_softmax_of_gaussians"]
 
-Data = tuple[tf.Tensor, tf.Tensor]
+Data = tuple[Tensor, Tensor]
 
-# Predictions are computed in blocks of rows whose largest temporary has about this many numbers.
-BLOCK_SIZE = 10_000_000
-# Nodes for the moments of a warped process, ETGP's number for its objective.
+# Quadrature nodes for the moments of a warped process, as many as ETGP has in its objective.
 NUM_QUADRATURE = 20
 
 
@@ -38,9 +37,8 @@ class SVGPClassifier(gpflow.models.SVGP):
 
         ELBO = (N/B) Σ_n E_q(g_n)[ log softmax(F_n)_{y_n} ] − KL[q(u) ‖ p(u)],   B rows in the batch
 
-    The kernel decides how q(g) is computed: GPflow's ``SeparateIndependent`` and
-    ``SharedIndependent`` take GPflow's own code, `etgp_viz.rivals.kernels.Stacked` and
-    `etgp_viz.rivals.kernels.Broadcast` the batched one.
+    The kernel decides how q(g) is computed: ``SeparateIndependent`` and ``SharedIndependent`` by
+    GPflow's own code, `Stacked` and `Broadcast` of `etgp_viz.rivals.batched` in batched operations.
 
     Training draws come from `generator`, whose state ``tf.train.Checkpoint`` stores, so that a
     resumed run repeats the uninterrupted one. Predictions use a fixed set of draws, the same for
@@ -56,6 +54,16 @@ class SVGPClassifier(gpflow.models.SVGP):
     num_predictive : draws of g per row in predictions, an even number (they come in pairs ±ε)
     whiten : whether q is on the whitened inducing variables
     seed : of all random numbers
+
+    Examples
+    --------
+    >>> points = gpflow.inducing_variables.InducingPoints(np.array([[-1.0], [0.0], [1.0]]))
+    >>> points = gpflow.inducing_variables.SharedIndependentInducingVariables(points)
+    >>> kernel = gpflow.kernels.SharedIndependent(gpflow.kernels.RBF(), 4)
+    >>> model = SVGPClassifier(kernel, points, num_classes=4)
+    >>> probabilities, _ = model.predict_y(np.array([[0.5]]))
+    >>> probabilities.shape, float(np.sum(probabilities).round(6))
+    (TensorShape([1, 4]), 1.0)
     """
 
     def __init__(
@@ -106,14 +114,16 @@ class SVGPClassifier(gpflow.models.SVGP):
 
     # --- what a subclass changes ---------------------------------------------------------------
 
+    #: whether the logits are a function of the latents, and not the latents themselves
+    _is_warped = False
     #: dropout samples of the network in training; None where there is no network
     _training_samples: int | None = None
 
-    def _params(self, X: tf.Tensor, samples: int | None, seed: int | None = None) -> tf.Tensor:
+    def _params(self, X: Tensor, samples: int | None, seed: int | None = None) -> Tensor:
         """Parameters of the warp at each input, one set per dropout sample: ``[S, N, C, P]``.
 
-        S = 1 if ``samples`` is None. Without a network there are none, P = 0. Without a seed the
-        dropout samples are fresh ones.
+        S = 1 if ``samples`` is None, and P = 0 without a network. Without a seed each call draws
+        new dropout samples.
         """
         if samples is not None:
             raise ValueError(
@@ -122,13 +132,13 @@ class SVGPClassifier(gpflow.models.SVGP):
             )
         return tf.zeros([1, tf.shape(X)[0], self.num_classes, 0], gpflow.default_float())
 
-    def _warp(self, g: tf.Tensor, params: tf.Tensor) -> tf.Tensor:
+    def _warp(self, g: Tensor, params: Tensor) -> Tensor:
         """Logits F ``[S, N, C]`` from latents g ``[S, N, C]`` and parameters ``[N, C, P]``."""
         return g
 
     # --- inference -----------------------------------------------------------------------------
 
-    def predict_latent(self, X: tf.Tensor, full_cov: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+    def predict_latent(self, X: Tensor, full_cov: bool = False) -> tuple[Tensor, Tensor]:
         """Moments of the independent latents q(g): mean ``[N, C]``, variance ``[N, C]``.
 
         With ``full_cov`` the second is the covariance over inputs, ``[C, N, N]``.
@@ -137,19 +147,19 @@ class SVGPClassifier(gpflow.models.SVGP):
 
     @as_written
     def _predict_independent(
-        self, X: tf.Tensor, full_cov: bool, full_output_cov: bool
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return GPflow's q(g)."""
+        self, X: Tensor, full_cov: bool, full_output_cov: bool
+    ) -> tuple[Tensor, Tensor]:
+        """Moments of q(g), by GPflow."""
         X = check_inputs(X, num_inputs=self.num_inputs)
         return super().predict_f(X, full_cov=full_cov, full_output_cov=full_output_cov)
 
-    def expected_log_likelihood(self, data: Data, noise: tf.Tensor | None = None) -> tf.Tensor:
+    def expected_log_likelihood(self, data: Data, noise: Tensor | None = None) -> Tensor:
         """E_q[ log p(y_n | F_n) ] of each row, by reparameterised Monte Carlo: ``[N]``.
 
         Parameters
         ----------
         data : ``(X [N, D], Y [N, 1])``
-        noise : standard normal draws ``[S, N, C]``; None to take fresh ones from `generator`
+        noise : standard normal draws ``[S, N, C]``; None for new ones from `generator`
         """
         X, Y = data
         mean, variance = self.predict_latent(X)
@@ -157,22 +167,23 @@ class SVGPClassifier(gpflow.models.SVGP):
             # Single precision: a draw is rounded by 1e-7 of itself, and costs half as much.
             shape = [self.likelihood.num_monte_carlo_points, tf.shape(X)[0], self.num_classes]
             noise = self.generator.normal(shape, dtype=tf.float32)
-        return self._average(X, mean, standard_deviation(variance), noise, Y[:, 0])
-
-    def _average(
-        self,
-        X: tf.Tensor,
-        mean: tf.Tensor,
-        deviation: tf.Tensor,
-        noise: tf.Tensor,
-        labels: tf.Tensor,
-    ) -> tf.Tensor:
-        """Mean over draws of log softmax(F)_y, ``[N]``."""
-        return expected_log_softmax_of_gaussians(mean, deviation, noise, labels)
+        if not self._is_warped:
+            deviation = standard_deviation(variance)
+            return expected_log_softmax_of_gaussians(mean, deviation, noise, Y[:, 0])
+        params = self._params(X, self._training_samples)[0]
+        logits = self._warp(_draw(mean, variance, tf.cast(noise, mean.dtype)), params)  # [S, N, C]
+        labels = tf.broadcast_to(tf.cast(Y[:, 0], tf.int32), tf.shape(logits)[:2])
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        return -tf.reduce_mean(losses, axis=0)
 
     @as_written
-    def elbo(self, data: Data) -> tf.Tensor:
-        """Evidence lower bound, a Monte Carlo estimate with fresh draws in each call."""
+    def elbo(self, data: Data) -> Tensor:
+        """Evidence lower bound, a Monte Carlo estimate with new draws in each call.
+
+        Parameters
+        ----------
+        data : ``(X [N, D], Y [N, 1])``; a mini-batch stands for all `num_data` rows
+        """
         X, Y = self.check_data(data)
         expected = self.expected_log_likelihood((X, Y))
         if self.num_data is None:
@@ -182,39 +193,47 @@ class SVGPClassifier(gpflow.models.SVGP):
     # --- predictions ---------------------------------------------------------------------------
 
     def predict_f(
-        self, Xnew: tf.Tensor, full_cov: bool = False, full_output_cov: bool = False
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+        self, Xnew: Tensor, full_cov: bool = False, full_output_cov: bool = False
+    ) -> tuple[Tensor, Tensor]:
         """Moments of the C processes F: mean ``[N, C]``, variance ``[N, C]``.
 
-        ``full_cov`` adds covariances between inputs, ``full_output_cov`` between classes, with the
-        shapes that GPflow gives them.
+        Parameters
+        ----------
+        Xnew : ``[N, D]``
+        full_cov, full_output_cov : covariances between inputs, between classes or both instead of
+            variances, in the shapes of GPflow
         """
         return self._predict_independent(Xnew, full_cov, full_output_cov)
 
     def predict_y(
-        self, Xnew: tf.Tensor, samples: int | None = None, seed: int = 0
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+        self, Xnew: Tensor, samples: int | None = None, seed: int = 0
+    ) -> tuple[Tensor, Tensor]:
         """Class probabilities p ``[N, C]`` and the variances p(1 − p) of the class indicators.
 
         Parameters
         ----------
         Xnew : ``[N, D]``
-        samples : None for the point estimate; a number of dropout samples to average over where the
-            model has a network, an error where it has none
+        samples : None for the point estimate, or the number of dropout samples to average over; a
+            ValueError for a model without a network
         seed : of the dropout samples
         """
         p = tf.exp(self._log_probabilities(Xnew, samples, seed))
         return p, p * (1.0 - p)
 
-    def predict_log_density(
-        self, data: Data, samples: int | None = None, seed: int = 0
-    ) -> tf.Tensor:
+    def predict_log_density(self, data: Data, samples: int | None = None, seed: int = 0) -> Tensor:
         """Log probability of each label, ``[N]``; arguments as in `predict_y`."""
         X, Y = self.check_data(data)
         return tf.gather(self._log_probabilities(X, samples, seed), Y[:, 0], axis=1, batch_dims=1)
 
-    def predict_f_samples(self, Xnew: tf.Tensor, num_samples: int = 1, seed: int = 0) -> tf.Tensor:
-        """Joint draws of the C processes at all inputs: ``[S, N, C]``, fixed by the seed."""
+    def predict_f_samples(self, Xnew: Tensor, num_samples: int = 1, seed: int = 0) -> Tensor:
+        """Joint draws of the C processes at all inputs: ``[S, N, C]``.
+
+        Parameters
+        ----------
+        Xnew : ``[N, D]``
+        num_samples : S
+        seed : of the draws
+        """
         check_count(num_samples, "num_samples")
         check_count(seed, "seed", minimum=0)
         mean, cov = self.predict_latent(Xnew, full_cov=True)
@@ -226,11 +245,11 @@ class SVGPClassifier(gpflow.models.SVGP):
         return self._warp(g, self._params(Xnew, None)[0])
 
     @as_written
-    def _log_probabilities(self, X: tf.Tensor, samples: int | None, seed: int) -> tf.Tensor:
+    def _log_probabilities(self, X: Tensor, samples: int | None, seed: int) -> Tensor:
         """Logarithms of the predictive class probabilities, ``[N, C]``.
 
-        log (1/S) Σ_s softmax(F_s), in logarithms throughout: a probability may be far below the
-        smallest float and its logarithm still be needed.
+        log (1/S) Σ_s softmax(F_s), in logarithms throughout: a probability below the smallest float
+        still has a logarithm.
         """
         X = check_inputs(X, num_inputs=self.num_inputs)
         C, M = self.num_classes, self.inducing_variable.shape[0]
@@ -239,51 +258,40 @@ class SVGPClassifier(gpflow.models.SVGP):
         )
         noise = tf.concat([half, -half], axis=0)  # [S, 1, C]
 
-        def average(mean: tf.Tensor, variance: tf.Tensor, *params: tf.Tensor) -> tf.Tensor:
+        def average(mean: Tensor, variance: Tensor, *params: Tensor) -> Tensor:
             g = _draw(mean, variance, noise)
             logs = [tf.reduce_logsumexp(tf.nn.log_softmax(self._warp(g, p)), 0) for p in params]
             log_count = np.log(len(params) * self.num_predictive)
             return tf.reduce_logsumexp(tf.stack(logs), axis=0) - log_count
 
-        def log_probabilities(X: tf.Tensor) -> tf.Tensor:
-            rows = BLOCK_SIZE // (C * self.num_predictive)
+        def log_probabilities(X: Tensor) -> Tensor:
+            rows = fitting(C * self.num_predictive)
             params = tf.unstack(self._params(X, samples, seed))
             return _in_blocks(average, rows, *self.predict_latent(X), *params)
 
-        return _in_blocks(log_probabilities, BLOCK_SIZE // (C * M), tf.convert_to_tensor(X))
+        return _in_blocks(log_probabilities, fitting(C * M), tf.convert_to_tensor(X))
 
 
-class _WarpedSVGP(SVGPClassifier):
-    """Latents whose draws are warped before the softmax."""
-
-    def _average(
-        self,
-        X: tf.Tensor,
-        mean: tf.Tensor,
-        deviation: tf.Tensor,
-        noise: tf.Tensor,
-        labels: tf.Tensor,
-    ) -> tf.Tensor:
-        params = self._params(X, self._training_samples)[0]
-        logits = self._warp(mean + deviation * tf.cast(noise, mean.dtype), params)  # [S, N, C]
-        labels = tf.broadcast_to(tf.cast(labels, tf.int32), tf.shape(logits)[:2])
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-        return -tf.reduce_mean(losses, axis=0)
-
-
-class MixedSVGP(_WarpedSVGP):
+class MixedSVGP(SVGPClassifier):
     """C latent processes mixed by a full matrix, F = W g: a linear model of coregionalisation.
 
-    The prior is that of GPflow's ``LinearCoregionalization``. There a kernel that is shared by all
-    latents is still evaluated once for each of them. Here the mixing belongs to the model, so that
-    a shared kernel is evaluated once, factorised once and broadcast. The covariance W diag(v) Wᵀ
-    between classes stays in the expected log-likelihood.
+    The prior is that of GPflow's ``LinearCoregionalization``, which evaluates a kernel shared by
+    all latents once for each of them. Here the mixing belongs to the model, so that a shared kernel
+    is evaluated once, factorised once and broadcast. The expected log-likelihood keeps the
+    covariance W diag(v) Wᵀ between classes.
 
     Parameters
     ----------
     kernel, inducing_variable, num_classes, **options : as for `SVGPClassifier`
     mixing : W ``[C, C]``; by default random with variance 1/C, so that each class keeps about the
         prior variance of the latents
+
+    Examples
+    --------
+    >>> from etgp_viz import build
+    >>> X = np.linspace(0.0, 1.0, 9)[:, None]
+    >>> build("svgp-rbfcorr", X, num_classes=3, num_inducing=4).mixing.shape
+    TensorShape([3, 3])
     """
 
     def __init__(
@@ -304,30 +312,40 @@ class MixedSVGP(_WarpedSVGP):
             raise ValueError(f"mixing: expected shape [{C}, {C}], got {list(np.shape(mixing))}")
         self.mixing = gpflow.Parameter(mixing)
 
-    def _warp(self, g: tf.Tensor, params: tf.Tensor) -> tf.Tensor:
+    _is_warped = True
+
+    def _warp(self, g: Tensor, params: Tensor) -> Tensor:
         return tf.tensordot(g, self.mixing, [[-1], [-1]])
 
     def predict_f(
-        self, Xnew: tf.Tensor, full_cov: bool = False, full_output_cov: bool = False
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+        self, Xnew: Tensor, full_cov: bool = False, full_output_cov: bool = False
+    ) -> tuple[Tensor, Tensor]:
         """Moments of F = W g; shapes as in `SVGPClassifier.predict_f`."""
         mean, cov = self.predict_latent(Xnew, full_cov=full_cov)
         mix = gpflow.conditionals.util.mix_latent_gp
         return mix(self.mixing, mean, cov, full_cov, full_output_cov)
 
 
-class TGP(_WarpedSVGP):
+class TGP(SVGPClassifier):
     """Naive transformed GP: C separate GPs, each with its own input-dependent flow.
 
         F_c(x) = G(g_c(x); θ_c(x)),   θ(x) from one network
 
-    Its cost is that of an SVGP with C processes plus that of the flows, which is what ETGP's single
-    process avoids. Training averages over one dropout sample of the network per step.
+    It costs as much as an SVGP with C processes, plus the flows; ETGP's single process avoids that.
+    Training uses one dropout sample of the network per step.
 
     Parameters
     ----------
     kernel, inducing_variable, **options : as for `SVGPClassifier`
     network : from x to the raw parameters of C flows
+
+    Examples
+    --------
+    >>> from etgp_viz import build
+    >>> X = np.linspace(0.0, 1.0, 9)[:, None]
+    >>> model = build("tgp", X, num_classes=3, num_inducing=4, flow="sal", length=2)
+    >>> model.network.flow.num_params
+    8
     """
 
     def __init__(
@@ -340,22 +358,23 @@ class TGP(_WarpedSVGP):
         super().__init__(kernel, inducing_variable, network.num_classes, **options)
         self.network = network
 
+    _is_warped = True
     _training_samples = 1
 
-    def _params(self, X: tf.Tensor, samples: int | None, seed: int | None = None) -> tf.Tensor:
+    def _params(self, X: Tensor, samples: int | None, seed: int | None = None) -> Tensor:
         return self.network(X)[None] if samples is None else self.network(X, samples, seed)
 
-    def _warp(self, g: tf.Tensor, params: tf.Tensor) -> tf.Tensor:
+    def _warp(self, g: Tensor, params: Tensor) -> Tensor:
         return self.network.flow.forward(g, params)
 
     @as_written
-    def elbo(self, data: Data) -> tf.Tensor:
-        """Evidence lower bound, less the weight decay of the network."""
+    def elbo(self, data: Data) -> Tensor:
+        """Evidence lower bound, minus the weight decay of the network."""
         return super().elbo(data) - self.network.prior_penalty()
 
     def predict_f(
-        self, Xnew: tf.Tensor, full_cov: bool = False, full_output_cov: bool = False
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+        self, Xnew: Tensor, full_cov: bool = False, full_output_cov: bool = False
+    ) -> tuple[Tensor, Tensor]:
         """Moments of the C warped processes by 1-d Gauss–Hermite quadrature, dropout off.
 
         Classes are independent given x. Covariances between inputs are not available.
@@ -370,18 +389,18 @@ class TGP(_WarpedSVGP):
         return f_mean, tf.linalg.diag(f_variance) if full_output_cov else f_variance
 
 
-def _draw(mean: tf.Tensor, variance: tf.Tensor, noise: tf.Tensor) -> tf.Tensor:
+def _draw(mean: Tensor, variance: Tensor, noise: Tensor) -> Tensor:
     """Reparameterised values mean + √variance · ε, ``[N, C]`` and ``[S, N | 1, C | 1]``."""
     return mean + standard_deviation(variance) * noise
 
 
-def _in_blocks(function: Callable[..., tf.Tensor], rows: int, *arrays: tf.Tensor) -> tf.Tensor:
+def _in_blocks(function: Callable[..., Tensor], rows: int, *arrays: Tensor) -> Tensor:
     """``function(*arrays)`` ``[N, C]`` in blocks of about ``rows`` rows, to bound its memory."""
     N = arrays[0].shape[0] or tf.shape(arrays[0])[0]  # unknown only while a graph is traced
     blocks = -(-N // max(rows, 1))
     rows = -(-N // blocks)
 
-    def split(array: tf.Tensor) -> tf.Tensor:
+    def split(array: Tensor) -> Tensor:
         padding = [[0, blocks * rows - N]] + [[0, 0]] * (array.shape.rank - 1)
         return tf.reshape(tf.pad(array, padding), [blocks, rows, *array.shape[1:]])
 
@@ -396,32 +415,30 @@ def _in_blocks(function: Callable[..., tf.Tensor], rows: int, *arrays: tf.Tensor
 
 @check_shapes("mean: [N, C]", "deviation: [N, C]", "noise: [S, N, C]", "labels: [N]", "return: [N]")
 def expected_log_softmax_of_gaussians(
-    mean: tf.Tensor, deviation: tf.Tensor, noise: tf.Tensor, labels: tf.Tensor
-) -> tf.Tensor:
-    """E[log softmax(g)_y] of each row, ``[N]``.
+    mean: Tensor, deviation: Tensor, noise: Tensor, labels: Tensor
+) -> Tensor:
+    """E[log softmax(g)_y] of each row for g ~ N(µ, σ²), as a mean over draws µ + σ ε.
 
     Parameters
     ----------
     mean, deviation : µ and σ, ``[N, C]``
     noise : standard normal draws ε, ``[S, N, C]``, of any precision
     labels : y in 0..C−1, ``[N]``
+
+    Returns
+    -------
+    ``[N]``, differentiable by µ and σ
     """
-    known: list[tf.Tensor] = []
-
-    def value(mean: tf.Tensor, deviation: tf.Tensor, _: Any) -> tf.Tensor:
-        value, *known[:] = _value_and_gradients(mean, deviation, noise, labels)
-        return value
-
-    def pull_back(_: Any, __: tf.Tensor, upstream: tf.Tensor) -> Sequence[tf.Tensor]:
-        return [upstream[:, None] * gradient for gradient in known]
-
-    return differentiable(value, pull_back, mean, deviation, ())
+    return differentiable(
+        lambda mean, deviation: _value_and_gradients(mean, deviation, noise, labels),
+        *(mean, deviation),
+    )
 
 
 @tf.function(jit_compile=True, autograph=False)
 def _value_and_gradients(
-    mean: tf.Tensor, deviation: tf.Tensor, noise: tf.Tensor, labels: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    mean: Tensor, deviation: Tensor, noise: Tensor, labels: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """The expectation ``[N]`` and its derivatives by µ and σ, both ``[N, C]``.
 
     d/dg_c (g_y − log Σ exp g) = 1[c = y] − softmax(g)_c, times ε_c for σ_c.
@@ -431,7 +448,7 @@ def _value_and_gradients(
     own = tf.one_hot(labels, mu.shape[0], axis=0, dtype=mu.dtype)
     num_draws = noise.shape[0]
 
-    def add_draw(s: tf.Tensor, value: tf.Tensor, by_mu: tf.Tensor, by_sigma: tf.Tensor) -> tuple:
+    def add_draw(s: Tensor, value: Tensor, by_mu: Tensor, by_sigma: Tensor) -> tuple:
         epsilon = tf.cast(draws[s], mu.dtype)
         g = mu + sigma * epsilon
         largest = tf.reduce_max(g, axis=0)

@@ -1,55 +1,43 @@
 """Time against C: the race between ETGP and its rivals, and what its figures say.
 
     table = timing.sweep(["etgp-linear", "svgp-batched"], classes=(2, 10, 50))
-    timing.describe(table)  # what it says, in sentences
+    timing.describe(table)  # what the table says, in sentences
 
 Nothing here imports TensorFlow: the models run in processes of their own.
 """
 
-from pathlib import Path
+from etgp_viz.moved import lazy_names
 
-import pandas as pd
+# Public name → its home, which is imported when the name is first used.
+_HOMES = {
+    "MODELS": "timing.contestants:MODELS",
+    "REFERENCE": "timing.log:REFERENCE",
+    "CostFit": "timing.analysis:CostFit",
+    "Curves": "records.timing:Curves",
+    "Line": "records.timing:Line",
+    "Progress": "timing.race:Progress",
+    "Race": "timing.race:Race",
+    "Settings": "timing.log:Settings",
+    "Size": "timing.contestants:Size",
+    "cholesky_curves": "records.timing:cholesky_curves",
+    "crossover": "timing.analysis:crossover",
+    "curves": "records.timing:curves",
+    "describe": "timing.sentences:describe",
+    "fit_cost": "timing.analysis:fit_cost",
+    "operations": "timing.contestants:operations",
+    "per_epoch": "timing.analysis:per_epoch",
+    "read": "timing.log:read",
+    "reference": "timing.log:reference",
+    "slopes": "timing.analysis:slopes",
+    "speedups": "timing.analysis:speedups",
+    "sweep": "timing.race:sweep",
+    "tabulate": "timing.log:tabulate",
+}
 
-from etgp_viz.checks import check_choice
-from etgp_viz.records.timing import Curves, Line, cholesky_curves, curves
-from etgp_viz.timing.analysis import crossover, per_epoch, slopes, speedups
-from etgp_viz.timing.contestants import MODELS, Size, operations
-from etgp_viz.timing.costs import CostFit, fit_cost
-from etgp_viz.timing.log import Settings, read, tabulate
-from etgp_viz.timing.race import Progress, Race, sweep
-from etgp_viz.timing.sentences import describe
+__all__ = list(_HOMES)
 
-__all__ = [
-    "MODELS",
-    "CostFit",
-    "Curves",
-    "Line",
-    "Progress",
-    "Race",
-    "Settings",
-    "Size",
-    "cholesky_curves",
-    "crossover",
-    "curves",
-    "describe",
-    "fit_cost",
-    "operations",
-    "per_epoch",
-    "read",
-    "reference",
-    "slopes",
-    "speedups",
-    "sweep",
-    "tabulate",
-]
-
-REFERENCE = Path(__file__).parents[1] / "reference"
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
-def reference(over: str = "classes") -> pd.DataFrame:
-    """The run that comes with the package; ``attrs["machine"]`` says where it was made.
-
-    ``over`` is ``"classes"``, or ``"num_inducing"`` or ``"num_data"`` for the panels over M and N.
-    """
-    panels = {path.stem.removeprefix("timing_"): path for path in REFERENCE.glob("timing_*.csv")}
-    return read(panels[check_choice(over, "over", sorted(panels))])
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,43 +1,61 @@
-"""What the times say: slopes in C, speed-ups with honest intervals, and where ETGP overtakes.
+"""What the times of a race say: slopes in C, speed-ups, where ETGP overtakes, and a cost model.
 
 Two processes of the same program differ in speed more than two rounds in one of them. So a session
 (one process) counts as one observation, its median round, and intervals come from how sessions
 differ. A sweep has few sessions but many cells: their deviations are pooled and resampled (a
-residual bootstrap), each cell's scaled to its own spread as far as so few sessions tell it.
+residual bootstrap), and scaled to each cell's own spread as far as so few sessions reveal it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
-from etgp_viz.checks import check_choice, fail
+from etgp_viz.checks import check_choice, check_count, fail
+from etgp_viz.timing.contestants import MODELS, Size, operations
+from etgp_viz.timing.log import QUANTITIES
 
-__all__ = ["crossover", "per_epoch", "slopes", "speedups"]
+__all__ = ["CostFit", "crossover", "fit_cost", "per_epoch", "slopes", "speedups"]
 
 Key = TypeVar("Key", bound=Hashable)
 
-#: of confidence intervals, and of the intervals for a second run
+#: level of confidence intervals, and of the intervals for a repeated race
 CONFIDENCE = 0.95
 REPEAT = 0.99
 BOOTSTRAP = 4000
 #: weight of the pooled spread beside a cell's own, in sessions
 PRIOR_SESSIONS = 4
-#: what clocks and processors drift by between runs in any case, in log time
+#: how much clocks and processors drift between runs in any case, in log time
 SMALLEST_SPREAD = 0.01
 
-QUANTITIES = ("step", "prediction", "prediction_ba")
 AXES = ("classes", "num_inducing", "num_data")
 
 
 def slopes(table: pd.DataFrame, quantity: str = "step", over: str = "classes") -> pd.DataFrame:
     """Slope of log time in log C (or M, or N) of each model, by least squares.
 
+    Parameters
+    ----------
+    table : of `sweep`, `read` or `reference`
+    quantity : ``"step"``, ``"prediction"`` or ``"prediction_ba"``
+    over : ``"classes"``, ``"num_inducing"`` or ``"num_data"``
+
     Returns
     -------
-    ``model``, ``slope``, and its 95 % bootstrap confidence interval ``low``, ``high``; NaN for a
-    model that was timed at fewer than two sizes. 1 is proportional to C, 0 does not depend on it.
+    data frame : ``model``, ``slope``, and its 95 % bootstrap confidence interval ``low``, ``high``;
+        NaN for a model that was timed at fewer than two sizes. A slope of 1 is proportional to C,
+        a slope of 0 independent of it.
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> slope = timing.slopes(timing.reference()).set_index("model")["slope"]
+    >>> bool(slope["etgp-linear"] < 0.5 < slope["svgp-batched"])
+    True
     """
     check_choice(quantity, "quantity", QUANTITIES)
     check_choice(over, "over", AXES)
@@ -54,52 +72,82 @@ def slopes(table: pd.DataFrame, quantity: str = "step", over: str = "classes") -
         if len(set(x)) < 2:
             rows.append((model, np.nan, np.nan, np.nan))
             continue
+        # The least-squares slope is linear in the log times: Σ (x − x̄) y / Σ (x − x̄)².
         weights = (x - x.mean()) / np.sum((x - x.mean()) ** 2)
         estimate = weights @ [_medians(logs[index]).mean() for index in own.index]
         sample = weights @ np.stack([draws[index] for index in own.index])
-        rows.append((model, estimate, *_ends(sample, CONFIDENCE)))
+        rows.append((model, estimate, *_interval(sample, CONFIDENCE)))
     return pd.DataFrame(rows, columns=["model", "slope", "low", "high"])
 
 
 def speedups(
     table: pd.DataFrame, fast: str = "etgp-linear", quantity: str = "step"
 ) -> pd.DataFrame:
-    """How many times longer each rival takes than ``fast``, at each size.
+    """Speed-up of one model over each other one, at each size.
 
-    Rivals took turns, so the ratio is taken round by round, and whatever slowed both cancels.
+    The models took turns, so the ratio is taken round by round, and whatever slowed both down
+    cancels.
+
+    Parameters
+    ----------
+    table : of `sweep`, `read` or `reference`
+    fast : the model in the denominator
+    quantity : ``"step"``, ``"prediction"`` or ``"prediction_ba"``
 
     Returns
     -------
-    ``model``, its size, ``speedup``, and ``low``, ``high``: where the speed-up of the same sweep,
-    run again, lies in 99 of 100 cases
+    data frame : ``model``, its size, ``speedup`` (how many times as long as ``fast`` it takes), and
+        ``low``, ``high``: the interval in which the speed-up of a repeated race lies in 99 of 100
+        cases
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> speedup = timing.speedups(timing.reference()).set_index(["model", "classes"])["speedup"]
+    >>> bool(speedup["svgp-batched", 50] > 10)
+    True
     """
     check_choice(quantity, "quantity", QUANTITIES)
     check_choice(fast, "fast", tuple(dict.fromkeys(table["model"])))
     timed = _timed(table, quantity)
     sizes = list(AXES)
-    ours = timed[timed["model"] == fast].set_index(sizes)[f"{quantity}_rounds"]
+    rounds_of_fast = timed[timed["model"] == fast].set_index(sizes)[f"{quantity}_rounds"]
     ratios = {}
     for row in timed[timed["model"] != fast].itertuples():
         size = tuple(getattr(row, axis) for axis in sizes)
-        if size in ours.index:
+        if size in rounds_of_fast.index:
             rounds = getattr(row, f"{quantity}_rounds")
-            ratios[(row.model, *size)] = _log_ratios(rounds, ours[size])
+            ratios[(row.model, *size)] = _log_ratios(rounds, rounds_of_fast[size])
     if not ratios:
         return pd.DataFrame(columns=["model", *sizes, "speedup", "low", "high"])
     first, second = bootstrap(ratios, seed=0), bootstrap(ratios, seed=1)
     rows = []
     for key, logs in ratios.items():
         centre = float(_medians(logs).mean())
-        ends = _ends(centre + first[key] - second[key], REPEAT)
-        rows.append((*key, *(float(np.exp(value)) for value in (centre, *ends))))
+        interval = _interval(centre + first[key] - second[key], REPEAT)
+        rows.append((*key, *(float(np.exp(value)) for value in (centre, *interval))))
     return pd.DataFrame(rows, columns=["model", *sizes, "speedup", "low", "high"])
 
 
 def crossover(table: pd.DataFrame, rival: str, fast: str = "etgp-linear") -> float:
-    """The number of classes from which on ``fast`` takes less time per step than ``rival``.
+    """The number of classes above which ``fast`` takes less time per step than ``rival``.
 
-    Between two sizes of the sweep it is interpolated in log C. 0 if it was faster at every size,
-    infinity if it is not at the largest, NaN if the two were never timed at the same size.
+    Parameters
+    ----------
+    table : of `sweep`, `read` or `reference`, with one N and one M
+    rival, fast : two models of the table
+
+    Returns
+    -------
+    number of classes, interpolated in log C between two sizes of the sweep; 0 if ``fast`` was
+        faster at every size, infinity if it is slower at the largest, NaN if the two were never
+        timed at the same size
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> timing.crossover(timing.reference(), "svgp-batched")
+    0.0
     """
     ratio = speedups(table[table["model"].isin([fast, rival])], fast)
     if len(ratio) == 0:
@@ -119,8 +167,18 @@ def crossover(table: pd.DataFrame, rival: str, fast: str = "etgp-linear") -> flo
 
 
 def per_epoch(table: pd.DataFrame, rows: int) -> pd.Series:
-    """Seconds of an epoch over a data set of so many rows, in batches of the sweep's N."""
-    return table["step"] * rows / table["num_data"]
+    """Seconds of one epoch over a data set, in mini-batches of the sweep's N.
+
+    Parameters
+    ----------
+    table : of `sweep`, `read` or `reference`
+    rows : number of rows of the data set
+
+    Returns
+    -------
+    series : step · rows / N, one value per row of the table
+    """
+    return table["step"] * check_count(rows, "rows") / table["num_data"]
 
 
 def bootstrap(
@@ -130,12 +188,14 @@ def bootstrap(
 
     Deviations of sessions from their cell's mean, enlarged by √(S/(S−1)) for the mean they were
     taken from, are pooled over the cells. A draw of a cell with S sessions is its mean plus the
-    mean of S of them. Where no cell has two sessions, nothing is known of how they differ, and the
-    deviations of single rounds take their place, one to a draw.
+    mean of S of them. If no cell has two sessions, nothing is known about how sessions differ, and
+    the deviations of single rounds take their place, one to a draw.
 
     Parameters
     ----------
-    rounds : cell → the logarithms of its rounds, an array for each session
+    rounds : cell → the logarithms of its rounds, one array per session
+    size : number of draws
+    seed : of the draws
     """
     rng = np.random.default_rng(seed)
     medians = {key: _medians(sessions) for key, sessions in rounds.items()}
@@ -169,12 +229,129 @@ def _timed(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
 
 
 def _log_ratios(
-    theirs: Sequence[Sequence[float]], ours: Sequence[Sequence[float]]
+    slow: Sequence[Sequence[float]], fast: Sequence[Sequence[float]]
 ) -> list[np.ndarray]:
-    """log(theirs/ours) round by round, in each session that both have."""
-    return [np.log(a[: len(b)]) - np.log(b[: len(a)]) for a, b in zip(theirs, ours, strict=False)]
+    """log(slow/fast) round by round, in each session that both have."""
+    return [np.log(a[: len(b)]) - np.log(b[: len(a)]) for a, b in zip(slow, fast, strict=False)]
 
 
-def _ends(sample: np.ndarray, level: float) -> tuple[float, float]:
+def _interval(sample: np.ndarray, level: float) -> tuple[float, float]:
     low, high = np.quantile(sample, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+# --- the cost model ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CostFit:
+    """The paper's cost model, fitted to the times of one contestant.
+
+        seconds ≈ overhead + β₁·(GP work, once) + β₂·(GP work of each class) + β₃·(flows, softmax)
+
+    with the operations of `etgp_viz.timing.operations` and β ≥ 0. In a sweep over C alone, terms
+    that are proportional to one another cannot be told apart, and form one group.
+
+    Attributes
+    ----------
+    model : name of the contestant
+    terms : names of the terms, in groups that the sweep cannot tell apart
+    coefficients : β, seconds per operation of each group
+    error : largest relative deviation of the fit from the measured times
+    """
+
+    model: str
+    terms: tuple[tuple[str, ...], ...]
+    coefficients: tuple[float, ...]
+    error: float
+
+    def parts(self, size: Size) -> dict[str, float]:
+        """Seconds of each group at a size, named after its terms."""
+        columns = _cost_terms(self.model, size)
+        return {
+            " and ".join(group): beta * sum(columns[term] for term in group)
+            for group, beta in zip(self.terms, self.coefficients, strict=True)
+        }
+
+    def seconds(self, size: Size) -> float:
+        """Fitted time of a step."""
+        return sum(self.parts(size).values())
+
+    def fixed_share(self, size: Size) -> float:
+        """The share of the time at this size that does not depend on C, between 0 and 1."""
+        larger = Size(2 * size.classes, size.num_data, size.num_inducing, size.num_inputs)
+        here, there = self.parts(size), self.parts(larger)
+        fixed = sum(seconds for name, seconds in here.items() if there[name] == seconds)
+        return fixed / self.seconds(size)
+
+
+def fit_cost(table: pd.DataFrame, model: str, quantity: str = "step") -> CostFit | None:
+    """Fit the cost model of a step by non-negative least squares on relative errors.
+
+    Parameters
+    ----------
+    table : of `sweep`, `read` or `reference`
+    model : a model of the table
+    quantity : the column of times, ``"step"``
+
+    Returns
+    -------
+    `CostFit`, or None if the model was timed at fewer than two sizes
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> fit = timing.fit_cost(timing.reference(), "etgp-linear")
+    >>> fit.terms
+    (('overhead', 'GP work, once'), ('flows, network and softmax',))
+    """
+    from scipy.optimize import nnls  # slow to import
+
+    check_choice(model, "model", tuple(MODELS))
+    rows = table[(table["model"] == model) & table[quantity].notna()]
+    if len(rows) < 2:
+        return None
+    D = int(table.attrs["settings"]["num_inputs"])
+    sizes = [Size(r.classes, r.num_data, r.num_inducing, D) for r in rows.itertuples()]
+    columns = pd.DataFrame([_cost_terms(model, size) for size in sizes])
+    groups = _groups(columns)
+    seconds = rows[quantity].to_numpy(float)
+    design = np.stack([columns[list(group)].sum(axis=1).to_numpy(float) for group in groups], 1)
+    scale = design.max(axis=0)
+    solution, _ = nnls(design / scale / seconds[:, None], np.ones(len(seconds)))
+    error = np.max(np.abs(design / scale @ solution / seconds - 1.0))
+    return CostFit(model, groups, tuple(solution / scale), float(error))
+
+
+def _cost_terms(name: str, size: Size) -> dict[str, int]:
+    """Operations by what they depend on, without the terms that a model does not have."""
+    count, model = operations(name, size), MODELS[name]
+    kernel = count["kernel"] + count["factors"] + count["solves"]
+    per_class = count["flows"] + count["softmax"]
+    if outputs := size.classes * model.num_params:
+        # The first layer of the network, N H D, is the same for any C.
+        per_class += count["network"] * outputs // (size.num_inputs + outputs)
+    columns = {
+        "overhead": 1,
+        "GP work, once": (0 if model.kernel_per_class else kernel)
+        + (0 if model.process_per_class else count["moments"]),
+        "GP work of each class": (kernel if model.kernel_per_class else 0)
+        + (count["moments"] if model.process_per_class else 0),
+        "flows, network and softmax" if model.num_params else "softmax": per_class,
+        "mixing": count["mixing"],
+    }
+    return {term: number for term, number in columns.items() if number}
+
+
+def _groups(columns: pd.DataFrame) -> tuple[tuple[str, ...], ...]:
+    """Names of columns, those proportional to one another together."""
+    groups: list[list[str]] = []
+    for name in columns:
+        for group in groups:
+            ratio = columns[name] / columns[group[0]]
+            if np.allclose(ratio, ratio.iloc[0], rtol=1e-6):
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return tuple(map(tuple, groups))

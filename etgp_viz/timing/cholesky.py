@@ -1,7 +1,7 @@
 """Micro-lab: C Cholesky factors one by one, or in one batched operation.
 
 The paper times one M×M factor against a batch of C. GPflow factorises the C matrices of separate
-kernels one by one inside ``tf.map_fn``; this shows what that costs beside the arithmetic.
+kernels one by one inside ``tf.map_fn``; the table shows what that costs beside the arithmetic.
 """
 
 import time
@@ -14,10 +14,7 @@ from tqdm.auto import tqdm
 from etgp_viz.backend import tf
 from etgp_viz.checks import check_count
 
-__all__ = ["ways", "what_it_says"]
-
-#: the ways to get C factors, in the order of the table
-WAYS = ("one", "batched", "map_fn", "python")
+__all__ = ["describe", "ways"]
 
 
 def ways(
@@ -28,15 +25,31 @@ def ways(
     seed: int = 0,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Time C Cholesky factors of M×M matrices in compiled functions, all ways in turn.
+    """Time C Cholesky factors of M×M matrices in compiled functions, computed in four ways.
 
     ``"one"`` is a single factor, ``"batched"`` one operation on ``[C, M, M]``, ``"map_fn"``
-    TensorFlow's loop, as in GPflow, and ``"python"`` C operations in one graph.
+    TensorFlow's loop, as in GPflow, and ``"python"`` C operations in one graph. The four take
+    turns.
+
+    Parameters
+    ----------
+    classes : values of C
+    num_inducing : values of M
+    repeats : rounds of each size
+    seed : of the matrices
+    progress : show a progress bar
 
     Returns
     -------
-    one row per (way, C, M): ``way``, ``classes``, ``num_inducing``, median ``seconds`` and its
-    quartiles ``low``, ``high``
+    data frame : one row per (way, C, M): ``way``, ``classes``, ``num_inducing``, median ``seconds``
+        and its quartiles ``low``, ``high``
+
+    Examples
+    --------
+    >>> from etgp_viz.timing import cholesky
+    >>> table = cholesky.ways((3,), (5,), repeats=1, progress=False)
+    >>> table["way"].tolist()
+    ['one', 'batched', 'map_fn', 'python']
     """
     check_count(repeats, "repeats")
     rng = np.random.default_rng(seed)
@@ -49,38 +62,51 @@ def ways(
     for C, M in tqdm(cells, disable=not progress, unit="size"):
         root = rng.normal(size=(C, M, M)) / np.sqrt(M)
         matrices = tf.constant(root @ np.swapaxes(root, 1, 2) + np.eye(M))
-        for way, seconds in _race(_rivals(matrices), repeats).items():
+        for way, seconds in _race(_contestants(matrices), repeats).items():
             low, median, high = np.percentile(seconds, [25, 50, 75])
             rows.append((way, C, M, median, low, high))
     columns = ["way", "classes", "num_inducing", "seconds", "low", "high"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def what_it_says(table: pd.DataFrame) -> list[str]:
-    """The table in sentences, at its largest C and the M next to the paper's 100."""
+def describe(table: pd.DataFrame) -> list[str]:
+    """Sentences about the largest C of a table, at the M closest to the paper's 100.
+
+    Parameters
+    ----------
+    table : of `ways`
+
+    Returns
+    -------
+    list of three sentences
+    """
     C = int(table["classes"].max())
     M = int(min(set(table["num_inducing"]), key=lambda size: abs(size - 100)))
     chosen = table[(table["classes"] == C) & (table["num_inducing"] == M)]
     seconds = chosen.set_index("way")["seconds"]
-    loop, plain = seconds["map_fn"] / seconds["batched"], seconds["python"] / seconds["batched"]
-    told = [
-        f"A batch of {C} Cholesky factors of {M}×{M} takes "
-        f"{seconds['batched'] / seconds['one']:.1f} times as long as one of them, not {C} times.",
-        f"GPflow's way, tf.map_fn, takes {loop:.1f} times as long as the batch, and {C} operations "
-        f"in one graph {plain:.1f} times.",
-    ]
+    loop, unrolled = seconds["map_fn"] / seconds["batched"], seconds["python"] / seconds["batched"]
     if loop > 1.1:
-        told.append(
+        conclusion = (
             f"So {1 - 1 / loop:.0%} of the time of tf.map_fn is the loop and not the algorithm: "
             "part of what makes GPflow's SVGP slow is how it is written."
         )
     else:
-        told.append("So on this machine and at this size tf.map_fn costs next to nothing.")
-    return told
+        conclusion = "So on this machine and at this size tf.map_fn costs next to nothing."
+    return [
+        f"A batch of {C} Cholesky factors of {M}×{M} takes "
+        f"{seconds['batched'] / seconds['one']:.1f} times as long as one of them, not {C} times.",
+        f"GPflow's way, tf.map_fn, takes {loop:.1f} times as long as the batch, and {C} operations "
+        f"in one graph take {unrolled:.1f} times as long.",
+        conclusion,
+    ]
 
 
-def _rivals(matrices: tf.Tensor) -> dict[str, Callable[[], tf.Tensor]]:
-    def compiled(function: Callable) -> Callable[[], tf.Tensor]:
+#: its name in version 0.1
+what_it_says = describe
+
+
+def _contestants(matrices: tf.Tensor) -> dict[str, Callable[[], np.ndarray]]:
+    def compiled(function: Callable) -> Callable[[], np.ndarray]:
         graph = tf.function(function, autograph=False)
         return lambda: graph(matrices).numpy()
 
@@ -89,18 +115,18 @@ def _rivals(matrices: tf.Tensor) -> dict[str, Callable[[], tf.Tensor]]:
         "one": compiled(lambda K: factor(K[0])),
         "batched": compiled(factor),
         "map_fn": compiled(lambda K: tf.map_fn(factor, K)),
-        "python": compiled(lambda K: tf.stack([factor(each) for each in tf.unstack(K)])),
+        "python": compiled(lambda K: tf.stack([factor(matrix) for matrix in tf.unstack(K)])),
     }
 
 
-def _race(rivals: dict[str, Callable[[], tf.Tensor]], repeats: int) -> dict[str, list[float]]:
-    """Seconds of each rival, round by round; the first two calls trace and warm up."""
-    for action in rivals.values():
+def _race(contestants: dict[str, Callable[[], np.ndarray]], repeats: int) -> dict[str, list[float]]:
+    """Seconds of each contestant, round by round; the first two calls trace and warm up."""
+    for action in contestants.values():
         action()
         action()
-    seconds: dict[str, list[float]] = {way: [] for way in rivals}
+    seconds: dict[str, list[float]] = {way: [] for way in contestants}
     for _ in range(repeats):
-        for way, action in rivals.items():
+        for way, action in contestants.items():
             action()  # brings its matrices back into the cache
             start = time.perf_counter()
             action()

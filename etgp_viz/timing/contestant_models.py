@@ -1,92 +1,94 @@
-"""The contestants as TensorFlow models: how each is built, trained for one step, and asked."""
+"""The contestants as TensorFlow models: building, one training step, predictions.
 
-from collections.abc import Callable, Mapping
+`training_step` is the one training step that is timed anywhere: by the race, by the experiments
+and by the benchmarks. It is the step that `etgp_viz.fit` takes, checks and all.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from etgp_viz.backend import gpflow, tf
+from etgp_viz.core.optimiser import Optimiser
 from etgp_viz.rivals.build_model import LENGTHSCALE, build, kmeans
 from etgp_viz.rivals.svgp import MixedSVGP
-from etgp_viz.timing.contestants import DRAWS, HIDDEN, NODES, Size
-from etgp_viz.timing.data import data
+from etgp_viz.timing.contestants import MODELS, Size, random_data
 
-__all__ = ["actions", "gradient_step"]
-
-Action = Callable[[], Any]
+__all__ = ["actions", "training_step"]
 
 #: dropout samples of a Bayesian prediction (BA), as in the paper
 SAMPLES = 20
-
-_SVGP: dict[str, Any] = {"num_monte_carlo": DRAWS, "num_predictive": DRAWS}
-_NETWORK = {"hidden": (HIDDEN,)}
-_ETGP = {"num_quadrature": NODES, **_NETWORK}
-# The name of each in `build`, and its options.
-_RECIPES: dict[str, tuple[str, Mapping[str, Any]]] = {
-    "etgp-linear": ("etgp-linear", _ETGP),
-    "etgp-sal": ("etgp-sal", {"length": 3, **_ETGP}),
-    "etgp-tanh": ("etgp-tanh", {"elements": 4, "length": 1, **_ETGP}),
-    "svgp-separate": ("svgp-rbf", {"sharing": "separate", **_SVGP}),
-    "svgp-shared": ("svgp-rbf", {"sharing": "shared", **_SVGP}),
-    "svgp-rbfcorr-once": ("svgp-rbfcorr", {"sharing": "shared", **_SVGP}),
-    "svgp-batched": ("svgp-rbf", {"batched": True, **_SVGP}),
-    "tgp": ("tgp", {"batched": True, **_SVGP, **_NETWORK}),
-}
+#: of Adam; small, so that a model hardly changes while it is timed
+LEARNING_RATE = 1e-4
 
 
-def actions(name: str, size: Size) -> dict[str, Action]:
-    """Build a model and return what is timed: quantity → a call that ends when the work is done.
+def training_step(
+    model: Any,
+    data: tuple[np.ndarray, np.ndarray],
+    *,
+    learning_rate: float = LEARNING_RATE,
+    seed: int = 0,
+) -> Callable[..., float]:
+    """The training step of `etgp_viz.fit`, ready to be timed.
 
-    ``"step"`` is a compiled step of Adam on all N rows, ``"prediction"`` the class probabilities of
-    N rows by point estimate, and ``"prediction_ba"`` (ETGP) their average over 20 dropout samples.
+    One call is a compiled step of Adam with `fit`'s guard: the loss and all gradients are checked
+    to be finite, and the parameters before the step are kept.
+
+    Parameters
+    ----------
+    model : any GPflow model with ``training_loss(data)``
+    data : ``(X [N, D], Y [N, 1])``
+    learning_rate : of Adam
+    seed : of the model's random draws
+
+    Returns
+    -------
+    function : ``step(rows=None)``, which takes a step on all rows, or on the rows with these
+        indices ``[B]``, and returns the ELBO before it; it ends when the work is done
     """
-    X, Y = data(size)
-    model = _rbfcorr(X, size) if name == "svgp-rbfcorr" else _built(name, X, size)
-    inputs = tf.constant(X)
+    tensors = tuple(map(tf.convert_to_tensor, data))
+    optimiser = Optimiser(
+        model, tensors, None, learning_rate=learning_rate, natural_gradients=None, seed=seed
+    )
+    return optimiser.step
+
+
+def actions(name: str, size: Size) -> dict[str, Callable[[], Any]]:
+    """Build a contestant and return what is timed.
+
+    Parameters
+    ----------
+    name : a key of `etgp_viz.timing.MODELS`
+    size : C, N, M and D
+
+    Returns
+    -------
+    dictionary : quantity → a call that ends when the work is done. ``"step"`` is a
+        `training_step` on all N rows, ``"prediction"`` the class probabilities of N rows by point
+        estimate, and ``"prediction_ba"`` (ETGP) their average over 20 dropout samples
+    """
+    X, Y = random_data(size)
+    model, inputs = _build(name, X, size), tf.constant(X)
+    step = training_step(model, (X, Y))
     if name.startswith("etgp"):  # compiled inside
         return {
-            "step": gradient_step(model, (X, Y)),
+            "step": step,
             "prediction": lambda: model.predict_y(inputs)[0].numpy(),
             "prediction_ba": lambda: model.predict_y(inputs, samples=SAMPLES)[0].numpy(),
         }
     predict = tf.function(lambda X: model.predict_y(X)[0], autograph=False)
-    return {"step": gradient_step(model, (X, Y)), "prediction": lambda: predict(inputs).numpy()}
+    return {"step": step, "prediction": lambda: predict(inputs).numpy()}
 
 
-def gradient_step(model: Any, data: tuple[np.ndarray, np.ndarray]) -> Action:
-    """One compiled step of Adam on the full batch; the call returns the loss."""
-    tensors = tuple(map(tf.constant, data))
-    adam = gpflow.keras.tf_keras.optimizers.Adam(1e-4)
-    variables = model.trainable_variables
-    adam.build(variables)
-
-    @tf.function(autograph=False)
-    def step() -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            loss = model.training_loss(tensors)
-        adam.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
-        return loss
-
-    return lambda: step().numpy()
-
-
-def _built(name: str, X: np.ndarray, size: Size) -> Any:
-    recipe, options = _RECIPES[name]
-    return build(recipe, X, size.classes, num_inducing=size.num_inducing, **options)
-
-
-def _rbfcorr(X: np.ndarray, size: Size) -> MixedSVGP:
-    """C mixed processes whose one kernel is evaluated and factorised C times.
-
-    That is how GPflow's ``LinearCoregionalization`` treats C references to one kernel.
-    """
+def _build(name: str, X: np.ndarray, size: Size) -> Any:
+    contestant, C, M = MODELS[name], size.classes, size.num_inducing
+    if name != "svgp-rbfcorr":
+        return build(contestant.model, X, C, num_inducing=M, **contestant.options)
+    # C mixed processes whose one kernel is evaluated and factorised C times, which is how GPflow's
+    # ``LinearCoregionalization`` treats C references to one kernel.
     inducing = gpflow.inducing_variables
     kernel = gpflow.kernels.SquaredExponential(lengthscales=np.full(X.shape[1], LENGTHSCALE))
-    points = inducing.InducingPoints(kmeans(X, size.num_inducing))
-    return MixedSVGP(
-        gpflow.kernels.SeparateIndependent([kernel] * size.classes),
-        inducing.SharedIndependentInducingVariables(points),
-        size.classes,
-        num_data=len(X),
-        **_SVGP,
-    )
+    points = inducing.SharedIndependentInducingVariables(inducing.InducingPoints(kmeans(X, M)))
+    kernels = gpflow.kernels.SeparateIndependent([kernel] * C)
+    return MixedSVGP(kernels, points, C, num_data=len(X), **contestant.options)

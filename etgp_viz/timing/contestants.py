@@ -1,4 +1,4 @@
-"""Who races, in words, and what one training step of each costs on paper.
+"""Who races, on which data, and what one training step of each contestant costs on paper.
 
 Operations are multiply–adds of the textbook algorithms in the forward pass; the gradients cost a
 small multiple of them. With C classes, N rows, M inducing points and D inputs:
@@ -12,13 +12,22 @@ small multiple of them. With C classes, N rows, M inducing points and D inputs:
     mixing        N S C²                     the matrix W of RBFCORR, at each draw
     softmax       N C Q  or  N C S           exponentials
 
-The paper's O(CM³ + CNM²), O(M³ + CNM²) and O(M³ + NM²) are the leading terms of the four in the
-middle, with C kernels and C processes, one kernel and C processes, and one of each.
+The paper's O(CM³ + CNM²), O(M³ + CNM²) and O(M³ + NM²) are the leading terms of factors, solves
+and moments with C kernels and C processes, one kernel and C processes, and one of each.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
 
-__all__ = ["MODELS", "Model", "Size", "bytes_needed", "operations"]
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from etgp_viz.checks import check_choice
+from etgp_viz.rivals import names
+
+__all__ = ["MODELS", "Contestant", "Size", "bytes_needed", "operations", "random_data"]
 
 #: H, Q and S of every race: the defaults of the models
 HIDDEN = 50
@@ -37,59 +46,131 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Model:
-    """A contestant.
+class Contestant:
+    """A model of the race.
 
     Attributes
     ----------
-    label : its name in pictures
+    label : its name in figures
     words : what it is, in a phrase
-    kernel_per_class : whether each class has its kernel evaluated and factorised
+    model : its name in `etgp_viz.build`
+    options : what `etgp_viz.build` takes besides the number of inducing points
+    kernel_per_class : whether each class has its own kernel evaluated and factorised
     process_per_class : whether each class has its own Gaussian process
-    num_params : P, of each class's flow; 0 without flows
-    mixes : whether a matrix mixes the processes
+    library : what it is computed with, ``"tensorflow"`` or ``"torch"``
     """
 
     label: str
     words: str
+    model: str
+    options: Mapping[str, Any] = field(default_factory=dict)
     kernel_per_class: bool = True
     process_per_class: bool = True
-    num_params: int = 0
-    mixes: bool = False
+    library: str = "tensorflow"
+
+    @property
+    def num_params(self) -> int:
+        """P, the parameters of each class's flow; 0 without flows."""
+        return names.MODELS[self.model].num_params
+
+    @property
+    def mixes(self) -> bool:
+        """Whether a matrix mixes the processes."""
+        return names.MODELS[self.model].variant == "rbfcorr"
 
 
-def _etgp(flow: str, num_params: int) -> Model:
-    words = f"one Gaussian process and C {flow} flows"
-    return Model(f"ETGP {flow}", words, False, False, num_params)
+_NETWORK = {"hidden": (HIDDEN,)}
+_SVGP = {"num_monte_carlo": DRAWS, "num_predictive": DRAWS}
 
 
+def _etgp(name: str) -> Contestant:
+    words = f"one Gaussian process and C {names.MODELS[name].variant.upper()} flows"
+    options = {"num_quadrature": NODES, **_NETWORK}
+    return Contestant(names.MODELS[name].label, words, name, options, False, False)
+
+
+#: name in the race → contestant
 MODELS = {
-    "etgp-linear": _etgp("LINEAR", 2),
-    "etgp-sal": _etgp("SAL", 12),
-    "etgp-tanh": _etgp("TANH", 12),
-    "svgp-separate": Model("SVGP separate", "C kernels and C processes, GPflow's own loops"),
-    "svgp-shared": Model("SVGP shared", "one kernel, C processes, GPflow's own loops", False),
-    "svgp-rbfcorr": Model(
+    **{name: _etgp(name) for name in names.ETGPS},
+    "svgp-separate": Contestant(
+        "SVGP separate",
+        "C kernels and C processes, GPflow's own loops",
+        "svgp-rbf",
+        {"sharing": "separate", **_SVGP},
+    ),
+    "svgp-shared": Contestant(
+        "SVGP shared",
+        "one kernel, C processes, GPflow's own loops",
+        "svgp-rbf",
+        {"sharing": "shared", **_SVGP},
+        kernel_per_class=False,
+    ),
+    # Not built by `build`: see `etgp_viz.timing.contestant_models`.
+    "svgp-rbfcorr": Contestant(
         "SVGP RBFCORR",
         "C processes mixed by a matrix; one kernel, evaluated C times as GPflow does",
-        mixes=True,
+        "svgp-rbfcorr",
+        _SVGP,
     ),
-    "svgp-rbfcorr-once": Model(
+    "svgp-rbfcorr-once": Contestant(
         "RBFCORR, kernel once",
         "C processes mixed by a matrix; one kernel, evaluated once",
-        False,
-        mixes=True,
+        "svgp-rbfcorr",
+        {"sharing": "shared", **_SVGP},
+        kernel_per_class=False,
     ),
-    "svgp-batched": Model("SVGP batched", "C kernels and C processes in batched operations"),
-    "tgp": Model("naive TGP", "C processes, each with its own linear flow, batched", num_params=2),
-    "gpytorch-batched": Model("GPyTorch batched", "C kernels and C processes in PyTorch"),
+    "svgp-batched": Contestant(
+        "SVGP batched",
+        "C kernels and C processes in batched operations",
+        "svgp-rbf",
+        {"batched": True, **_SVGP},
+    ),
+    "tgp": Contestant(
+        "naive TGP",
+        "C processes, each with its own linear flow, batched",
+        "tgp",
+        {"batched": True, **_SVGP, **_NETWORK},
+    ),
+    "gpytorch-batched": Contestant(
+        "GPyTorch batched",
+        "C kernels and C processes in PyTorch",
+        "svgp-rbf",
+        library="torch",
+    ),
 }
 
 
 def operations(name: str, size: Size) -> dict[str, int]:
-    """Multiply–adds of the forward pass of one training step, by the terms above."""
-    model, C, N = MODELS[name], size.classes, size.num_data
-    M, D, P = size.num_inducing, size.num_inputs, model.num_params
+    """Multiply–adds of the forward pass of one training step.
+
+    Parameters
+    ----------
+    name : a key of `MODELS`
+    size : C, N, M and D
+
+    Returns
+    -------
+    dictionary : term of the table in this module → number of multiply–adds
+
+    Examples
+    --------
+    Ten times as many classes cost an SVGP ten times as many Cholesky factors, ETGP none:
+
+    >>> from etgp_viz import timing
+    >>> few, many = timing.Size(10, 1000, 100, 10), timing.Size(100, 1000, 100, 10)
+    >>> for name in ("svgp-separate", "etgp-linear"):
+    ...     print(name, *(timing.operations(name, size)["factors"] for size in (few, many)))
+    svgp-separate 1666500 16665000
+    etgp-linear 166650 166650
+    """
+    model = MODELS[check_choice(name, "name", tuple(MODELS))]
+    C, N, M, D, P = (
+        size.classes,
+        size.num_data,
+        size.num_inducing,
+        size.num_inputs,
+        model.num_params,
+    )
     kernels = C if model.kernel_per_class else 1
     processes = C if model.process_per_class else 1
     values = DRAWS if model.process_per_class else NODES
@@ -106,11 +187,21 @@ def operations(name: str, size: Size) -> dict[str, int]:
 
 
 def bytes_needed(name: str, size: Size) -> int:
-    """A low estimate of what a step must hold at once, in bytes: its largest arrays, in float64.
+    """A lower bound on the memory of a step (bytes): its largest arrays, in float64.
 
-    It only refuses what cannot fit; what runs is watched while it runs.
+    It only refuses what cannot fit; a model that runs is watched while it runs.
     """
     model, C, N, M = MODELS[name], size.classes, size.num_data, size.num_inducing
     matrices = C * M * (M + N) if model.process_per_class else M * (M + N)
     draws = 2 * DRAWS * N * C if model.process_per_class else 4 * N * C * model.num_params
     return 8 * (2 * matrices + draws)
+
+
+def random_data(size: Size, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Data to race on: normal inputs ``[N, D]`` and labels ``[N, 1]``, all classes equally often.
+
+    Times depend on the sizes of the arrays, not on their values.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(size.num_data, size.num_inputs))
+    return X, rng.permutation(np.arange(size.num_data) % size.classes)[:, None]

@@ -1,4 +1,4 @@
-"""A peer outside TensorFlow: GPyTorch's batched SVGP, where somebody has installed it."""
+"""A contestant outside TensorFlow: GPyTorch's batched SVGP, where GPyTorch is installed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,8 +7,7 @@ import gpytorch
 import numpy as np
 import torch
 
-from etgp_viz.timing.contestants import DRAWS, Size
-from etgp_viz.timing.data import data
+from etgp_viz.timing.contestants import DRAWS, Size, random_data
 
 __all__ = ["actions"]
 
@@ -33,8 +32,11 @@ class BatchedSVGP(gpytorch.models.ApproximateGP):
 
 
 def actions(name: str, size: Size) -> dict[str, Callable[[], Any]]:
-    """What is timed, as in `etgp_viz.timing.contestant_models.actions`."""
-    X, Y = data(size)
+    """What is timed, as in `etgp_viz.timing.contestant_models.actions`.
+
+    The step is PyTorch's usual one: unlike that of `etgp_viz.fit`, it checks nothing.
+    """
+    X, Y = random_data(size)
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(0)
     C = size.classes

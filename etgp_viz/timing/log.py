@@ -1,14 +1,13 @@
 """What a sweep measures: its settings, its file, and the table made from it.
 
-The file is CSV, one measurement a line, below one comment line of JSON with the machine and the
-settings. Lines are only ever added, each in one write: whatever ends the sweep, at most the last
-line is incomplete, and reading leaves such a line out.
+The file is an `etgp_viz.files.GrowingTable`, one measurement a line, whose header holds the machine
+and the settings.
 """
 
+from __future__ import annotations
+
 import csv
-import io
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass, fields
 from itertools import product
@@ -20,13 +19,17 @@ import pandas as pd
 import psutil
 
 from etgp_viz.checks import check_choice, check_count, check_positive, fail
+from etgp_viz.files import GrowingTable, TableContents, csv_line
 from etgp_viz.timing import machine
 from etgp_viz.timing.contestants import MODELS, Size, operations
 
-__all__ = ["Log", "Measurement", "Settings", "read", "tabulate"]
+__all__ = ["REFERENCE", "Log", "Measurement", "Settings", "read", "reference", "tabulate"]
 
 #: what is timed round by round, if the model can do it
 QUANTITIES = ("step", "prediction", "prediction_ba")
+
+#: the folder of the runs that come with the package
+REFERENCE = Path(__file__).parents[1] / "reference"
 
 
 @dataclass(frozen=True)
@@ -83,17 +86,17 @@ class Settings:
             yield Size(C, N, M, self.num_inputs)
 
     def rounds(self, session: int) -> int:
-        """Rounds of one session: `repeats` split as evenly as it goes."""
+        """Number of rounds in one session: `repeats` split as evenly as possible."""
         return self.repeats // self.sessions + (session < self.repeats % self.sessions)
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One number (or, for the quantity ``"status"``, one word) about one cell.
+    """One number (or, for the quantity ``"status"``, one phrase) about one cell.
 
-    Quantities are those of `QUANTITIES` in seconds, each with its ``"first_…"`` call apart;
+    Quantities are those of `QUANTITIES` in seconds, each with a ``"first_…"`` call apart;
     ``"build"`` in seconds; ``"memory"`` in MiB; ``"spent"``, the seconds that a session took, which
-    also says that it is over; and ``"status"``.
+    also marks it as complete; and ``"status"``.
     """
 
     model: str
@@ -103,6 +106,14 @@ class Measurement:
     session: int
     quantity: str
     value: float | str
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, str]) -> Measurement:
+        """The measurement of a row of text."""
+        model, *counts, quantity, value = (row[name] for name in COLUMNS)
+        classes, num_data, num_inducing, session = map(int, counts)
+        number = value if quantity == "status" else float(value)
+        return cls(model, classes, num_data, num_inducing, session, quantity, number)
 
     @property
     def cell(self) -> tuple[str, int, int, int]:
@@ -119,47 +130,50 @@ class Log:
     Parameters
     ----------
     settings : of the sweep
-    path : the file; None to keep none
-    resume : go on with the file if it is there; otherwise a file that is there is an error
+    path : the file; None for no file
+    resume : whether to continue an existing file, which is an error otherwise
     """
 
     def __init__(self, settings: Settings, path: Path | None = None, resume: bool = False) -> None:
         self.settings = settings
         self.header = {
             "machine": machine.describe(),
-            "settings": _plain(settings),
+            "settings": _as_json(settings),
             "load": round(psutil.getloadavg()[0], 1),
         }
         self.measurements: list[Measurement] = []
-        self.path = path
-        if path is None:
+        self._file = None if path is None else _file(path)
+        if self._file is None or path is None:
             return
         if path.exists() and not resume:
-            fail("out", "a new file, or resume to go on with this one", path.name)
-        if path.exists() and path.stat().st_size:
-            self._continue(path)
+            fail("out", "a new file, or resume to continue this one", path.name)
+        if self._file.has_begun:
+            self._resume(self._file)
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _append(path, f"# {json.dumps(self.header)}\n{_line(COLUMNS)}")
+            self._file.begin(self.header)
 
-    def _continue(self, path: Path) -> None:
-        header, self.measurements, complete = _parse(path)
+    def _resume(self, file: GrowingTable) -> None:
+        contents, self.measurements = _parse(file)
         for part in ("machine", "settings"):
-            ours, theirs = self.header[part], header.get(part, {})
-            different = [key for key in ours if theirs.get(key) != ours[key]]
-            if different:
-                told = ", ".join(f"{k} (there {theirs.get(k)}, here {ours[k]})" for k in different)
-                fail("resume", f"a file of the same {part}", f"{path.name} with other {told}")
-        self.header = header
-        with open(path, "r+b") as file:  # without half a line at its end
-            file.truncate(complete)
+            here, there = self.header[part], contents.header.get(part, {})
+            changes = [key for key in here if there.get(key) != here[key]]
+            if changes:
+                text = ", ".join(f"{k} (there {there.get(k)}, here {here[k]})" for k in changes)
+                fail("resume", f"a file with the same {part}", f"{file.path.name} with {text}")
+        self.header = contents.header
+        file.truncate(contents.end)
 
     def add(self, measurement: Measurement) -> None:
-        """Keep a measurement, in the file too, with as many digits as the file has."""
-        line = _line(astuple(measurement))
-        self.measurements.append(_measurement(next(csv.reader([line]))))
-        if self.path is not None:
-            _append(self.path, line)
+        """Keep a measurement, in memory too with only as many digits as the file has."""
+        values = astuple(measurement)
+        text = next(csv.reader([csv_line(values)]))
+        self.measurements.append(Measurement.from_row(dict(zip(COLUMNS, text, strict=True))))
+        if self._file is not None:
+            self._file.add([values])
+
+    def of_cell(self, cell: tuple[str, int, int, int]) -> list[Measurement]:
+        """The measurements of one model, C, N and M."""
+        return [one for one in self.measurements if one.cell == cell]
 
     def table(self) -> pd.DataFrame:
         """The table so far."""
@@ -167,12 +181,49 @@ class Log:
 
 
 def read(path: str | Path) -> pd.DataFrame:
-    """The table of a sweep's file, also of one that was stopped."""
-    header, measurements, _ = _parse(Path(path))
+    """The table of a sweep's file, also of an unfinished one.
+
+    Parameters
+    ----------
+    path : what `etgp_viz.timing.sweep` wrote to ``out``, in this version or in 0.1
+
+    Returns
+    -------
+    data frame : one row per model and size, see `tabulate`
+    """
+    contents, measurements = _parse(_file(path))
     settings: dict[str, Any] = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in header["settings"].items()
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in contents.header["settings"].items()
     }
-    return tabulate(measurements, Settings(**settings), header)
+    return tabulate(measurements, Settings(**settings), contents.header)
+
+
+def reference(over: str = "classes") -> pd.DataFrame:
+    """The race that comes with the package; ``attrs["machine"]`` says where it was run.
+
+    It was run with version 0.1.0 (``attrs["machine"]["versions"]``), whose race timed a bare step
+    of Adam. Races now time the step that `etgp_viz.fit` takes, which also checks that the loss and
+    the gradients are finite. Side by side in one process the two take the same time within
+    measurement noise, so the reference can be compared with a race of today.
+
+    Parameters
+    ----------
+    over : ``"classes"``, or ``"num_inducing"`` or ``"num_data"`` for the panels over M and N
+
+    Returns
+    -------
+    data frame : one row per model and size, see `tabulate`
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> table = timing.reference()
+    >>> table.loc[table["model"] == "etgp-linear", "classes"].tolist()[:5]
+    [2, 5, 10, 20, 50]
+    """
+    panels = {path.stem.removeprefix("timing_"): path for path in REFERENCE.glob("timing_*.csv")}
+    return read(panels[check_choice(over, "over", sorted(panels))])
 
 
 def tabulate(
@@ -180,15 +231,22 @@ def tabulate(
 ) -> pd.DataFrame:
     """One row per model and size, in the order of the settings.
 
-    Columns: ``model``, ``classes``, ``num_data``, ``num_inducing``, ``status`` (``"ok"``, ``"over
-    budget"``, ``"over memory"``, ``"failed: …"``, or ``"unfinished"``), ``sessions``, ``rounds``;
-    median and quartiles ``step``, ``step_low``, ``step_high`` and the first call ``first_step``, in
-    seconds, and the same for ``prediction`` and ``prediction_ba``; ``memory`` (MiB that a step
-    takes at its peak, beyond the libraries); ``operations`` (multiply–adds on paper); and
-    ``step_rounds``, ``prediction_rounds``, ``prediction_ba_rounds``: a list for each session.
+    Parameters
+    ----------
+    measurements : of a sweep
+    settings : of the same sweep
+    header : becomes ``attrs`` of the table, with the settings: ``settings``, ``machine``, and
+        ``load``, how many programs wanted a processor when the sweep began
 
-    ``frame.attrs`` is the header: ``settings``, ``machine``, and ``load``, how many programs wanted
-    a processor when the sweep began.
+    Returns
+    -------
+    data frame : ``model``, ``classes``, ``num_data``, ``num_inducing``, ``status`` (``"ok"``,
+        ``"over budget"``, ``"over memory"``, ``"failed: …"`` or ``"unfinished"``), ``sessions``,
+        ``rounds``; median and quartiles ``step``, ``step_low``, ``step_high`` and the first call
+        ``first_step``, in seconds, and the same for ``prediction`` and ``prediction_ba``;
+        ``memory`` (MiB that a step takes at its peak, beyond the libraries); ``operations``
+        (multiply–adds on paper); and ``step_rounds``, ``prediction_rounds``,
+        ``prediction_ba_rounds``: one list per session
     """
     by_cell: dict[tuple, list[Measurement]] = {}
     for measurement in measurements:
@@ -199,37 +257,36 @@ def tabulate(
         for size in settings.sizes()
     ]
     frame = pd.DataFrame(rows)
-    frame.attrs = {**header, "settings": _plain(settings)}
+    frame.attrs = {**header, "settings": _as_json(settings)}
     return frame
 
 
-def _row(model: str, size: Size, found: list[Measurement]) -> dict[str, Any]:
-    last = {each.quantity: each.value for each in reversed(found)}  # of the first session
-    rounds = {quantity: _by_session(found, quantity) for quantity in QUANTITIES}
-    complete = {each.session for each in found if each.quantity == "spent"}
+def _row(model: str, size: Size, measurements: list[Measurement]) -> dict[str, Any]:
+    first = {one.quantity: one.value for one in reversed(measurements)}
+    rounds = {quantity: _by_session(measurements, quantity) for quantity in QUANTITIES}
     row: dict[str, Any] = {
         "model": model,
         "classes": size.classes,
         "num_data": size.num_data,
         "num_inducing": size.num_inducing,
-        "status": last.get("status", "ok" if complete else "unfinished"),
+        "status": first.get("status", "ok" if "spent" in first else "unfinished"),
         "sessions": len(rounds["step"]),
         "rounds": sum(map(len, rounds["step"])),
     }
     for quantity, times in rounds.items():
         low, median, high = _quartiles(times)
         row |= {quantity: median, f"{quantity}_low": low, f"{quantity}_high": high}
-        row[f"first_{quantity}"] = last.get(f"first_{quantity}", np.nan)
-    row["memory"] = last.get("memory", np.nan)
+        row[f"first_{quantity}"] = first.get(f"first_{quantity}", np.nan)
+    row["memory"] = first.get("memory", np.nan)
     row["operations"] = sum(operations(model, size).values())
     return row | {f"{quantity}_rounds": times for quantity, times in rounds.items()}
 
 
-def _by_session(found: Iterable[Measurement], quantity: str) -> list[list[float]]:
+def _by_session(measurements: Iterable[Measurement], quantity: str) -> list[list[float]]:
     sessions: dict[int, list[float]] = {}
-    for each in found:
-        if each.quantity == quantity:
-            sessions.setdefault(each.session, []).append(float(each.value))
+    for one in measurements:
+        if one.quantity == quantity:
+            sessions.setdefault(one.session, []).append(float(one.value))
     return list(sessions.values())
 
 
@@ -240,49 +297,24 @@ def _quartiles(times: list[list[float]]) -> tuple[float, float, float]:
     return float(low), float(median), float(high)
 
 
-def _parse(path: Path) -> tuple[dict[str, Any], list[Measurement], int]:
-    """Header, measurements, and the number of bytes that hold whole lines."""
-    content = path.read_bytes()
-    complete = content.rfind(b"\n") + 1
-    expected = "a file written by timing.sweep"
-    try:
-        first, _, rest = content[:complete].decode("utf-8").partition("\n")
-        header = json.loads(first.removeprefix("# "))
-        rows = list(csv.reader(io.StringIO(rest)))
-        if not first.startswith("# ") or rows[:1] != [COLUMNS] or "settings" not in header:
-            fail("file", expected, path.name)
-        measurements = [_measurement(row) for row in rows[1:]]
-    except (ValueError, KeyError, TypeError) as error:
-        if str(error).startswith("file:"):
-            raise
-        fail("file", expected, f"{path.name}, in which {error}")
-    return header, measurements, complete
+def _file(path: str | Path) -> GrowingTable:
+    return GrowingTable(path, COLUMNS, "file", "a file written by timing.sweep")
 
 
-def _measurement(row: list[str]) -> Measurement:
-    model, *numbers, quantity, value = row
-    classes, num_data, num_inducing, session = map(int, numbers)
-    known = value if quantity == "status" else float(value)
-    return Measurement(model, classes, num_data, num_inducing, session, quantity, known)
+def _parse(file: GrowingTable) -> tuple[TableContents, list[Measurement]]:
+    """The contents of a file and its rows as measurements."""
+    contents = file.read()
+    if not isinstance(contents.header.get("settings"), dict):
+        fail(file.argument, file.kind, f"{file.path.name} without settings")
+    measurements = []
+    for number, row in enumerate(contents.rows):
+        try:
+            measurements.append(Measurement.from_row(row))
+        except ValueError:
+            file.fail_at(number)
+    return contents, measurements
 
 
-def _line(values: Iterable[Any]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(
-        f"{value:.6g}" if isinstance(value, float) else value for value in values
-    )
-    return text.getvalue()
-
-
-def _append(path: Path, text: str) -> None:
-    """Add whole lines in one write."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        os.write(descriptor, text.encode("utf-8"))
-    finally:
-        os.close(descriptor)
-
-
-def _plain(settings: Settings) -> dict[str, Any]:
+def _as_json(settings: Settings) -> dict[str, Any]:
     """The settings as JSON gives them back."""
     return json.loads(json.dumps(asdict(settings)))

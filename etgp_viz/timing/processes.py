@@ -1,32 +1,57 @@
-"""The sweep's side of its child processes: started, asked, bounded in time and memory, ended."""
+"""The child processes of a race, from both sides.
+
+The race starts a child for each cell, asks it to build and time a model, bounds it in time and
+memory, and ends it (`Starter`, `Child`). The child answers on a socket, one line of JSON for each
+request (`main`); between requests it waits and uses no processor.
+
+On Linux one process imports the library and forks a child for each cell, before any operation has
+run, so that a cell does not pay for an import of its own; elsewhere each cell is a process that
+imports for itself. TensorFlow and PyTorch never share a process.
+"""
+
+from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from etgp_viz.timing import machine
-from etgp_viz.timing.worker import CAN_FORK, library
+from etgp_viz.timing.contestants import MODELS, Size
 
-__all__ = ["CellError", "Child", "OverBudgetError", "OverMemoryError", "Starter"]
+__all__ = ["CellError", "Child", "OverBudgetError", "OverMemoryError", "Starter", "main"]
 
-#: how often a waiting sweep looks at the clock and at the child's memory, in seconds
+CAN_FORK = sys.platform == "linux"
+
+#: library → the module that computes its contestants
+HOMES = {
+    "tensorflow": "etgp_viz.timing.contestant_models",
+    "torch": "etgp_viz.timing.gpytorch_model",
+}
+
+#: how often a waiting race looks at the clock and at the child's memory, in seconds
 LOOK = 0.05
 #: a child that does not report within this time (imports included) has failed
 STARTING = 180.0
 #: how long a child that was killed may take to be gone, in seconds
 ENDING = 2.0
 #: this much memory of the machine is never used up (bytes)
-RESERVE = 300 * 2**20
+RESERVE = 300 * machine.MIB
+#: a turn takes at least this many seconds, so that quick calls are averaged in a warm cache
+TURN = 0.05
 
 
 class CellError(Exception):
@@ -34,17 +59,20 @@ class CellError(Exception):
 
 
 class OverBudgetError(CellError):
-    """It took longer than it was given."""
+    """A cell that took longer than its budget."""
 
     def __init__(self) -> None:
         super().__init__("over budget")
 
 
 class OverMemoryError(CellError):
-    """It took, or would have taken, more memory than it was given."""
+    """A cell that took, or would have taken, more memory than its limit."""
 
     def __init__(self) -> None:
         super().__init__("over memory")
+
+
+# --- the side of the race ------------------------------------------------------------------------
 
 
 class Child:
@@ -63,7 +91,7 @@ class Child:
         self._received = b""
 
     def greet(self, token: str, deadline: float) -> bool:
-        """Whether the other side is a child of ours, as it must say first."""
+        """Whether the other side proves to be our child: its first line must hold the token."""
         hello = self._read(deadline)
         if hello.get("token") != token:
             return False
@@ -71,7 +99,7 @@ class Child:
         return True
 
     def ask(self, request: dict[str, Any], deadline: float) -> dict[str, Any]:
-        """Return the answer to a request, or end the process and raise a `CellError`.
+        """Return the answer to a request, or raise a `CellError`.
 
         ``deadline`` is a time of ``time.perf_counter``.
         """
@@ -135,7 +163,7 @@ class Starter:
         self._reusable: dict[str, subprocess.Popen] = {}
         self._children: list[Child] = []
 
-    def __enter__(self) -> "Starter":
+    def __enter__(self) -> Starter:
         self._log = tempfile.TemporaryFile()
         self._server = socket.create_server(("127.0.0.1", 0))
         return self
@@ -154,9 +182,10 @@ class Starter:
 
     def child(self, model: str) -> Child:
         """Start a process for a model and wait until it has reported."""
-        process = self._reusable.get(library(model))
+        library = MODELS[model].library
+        process = self._reusable.get(library)
         if process is None or process.poll() is not None:
-            process = self._launch(library(model))
+            process = self._launch(library)
         assert process.stdin is not None
         order = {"port": self._server.getsockname()[1], "token": self._token}
         try:
@@ -168,12 +197,12 @@ class Starter:
         self._children.append(child)
         return child
 
-    def _launch(self, chosen: str) -> subprocess.Popen:
+    def _launch(self, library: str) -> subprocess.Popen:
         # The same package as here, also where it is not installed.
         home = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH", "")]))
         process = subprocess.Popen(
-            [sys.executable, "-c", "from etgp_viz.timing.worker import main; main()", chosen],
+            [sys.executable, "-c", f"from {__name__} import main; main()", library],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=self._log,
@@ -181,7 +210,7 @@ class Starter:
         )
         self._processes.append(process)
         if CAN_FORK:
-            self._reusable[chosen] = process
+            self._reusable[library] = process
         return process
 
     def _accept(self, process: subprocess.Popen) -> Child:
@@ -205,3 +234,112 @@ class Starter:
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return lines[-1][:200] if lines else "the child process did not start"
+
+
+# --- the side of the child -----------------------------------------------------------------------
+
+
+def main() -> None:
+    """Read ``{"port": …, "token": …}`` lines and serve each of them, in a fork if possible."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the race decides what an interrupt ends
+    sys.stdout = sys.stderr
+    _import_all(sys.argv[1])
+
+    if CAN_FORK:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    for line in sys.stdin:
+        order = json.loads(line)
+        if not CAN_FORK:
+            _serve(order["port"], order["token"])
+            return
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            with contextlib.suppress(BrokenPipeError, ConnectionError):
+                _serve(order["port"], order["token"])
+            os._exit(0)
+
+
+def _import_all(library: str) -> None:
+    """Import what every child needs, including what would be imported when it is first used."""
+    import_module(HOMES[library])
+    if library == "tensorflow":
+        import sklearn.cluster  # noqa: F401
+
+        from etgp_viz.backend import gpflow
+
+        _ = gpflow.keras.tf_keras.optimizers.Adam
+
+
+def _serve(port: int, token: str) -> None:
+    """Connect to the process of the race and answer it until it hangs up."""
+    if CAN_FORK:  # if memory runs out, this process goes first and not the notebook
+        with contextlib.suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000")
+    state: dict[str, Any] = {}
+    _warm_up()
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        lines = connection.makefile("rw", encoding="utf-8")
+
+        def say(message: dict[str, Any]) -> None:
+            lines.write(json.dumps(message) + "\n")
+            lines.flush()
+
+        say({"token": token, "pid": os.getpid()})
+        for line in lines:
+            try:
+                say(_answer(json.loads(line), state))
+            except Exception as error:
+                reason = str(error).strip().splitlines()[:1] or [""]
+                say({"error": f"{type(error).__name__}: {reason[0][:200]}"})
+
+
+def _warm_up() -> None:
+    """Let TensorFlow take the memory that it needs in any case, before a model's is counted."""
+    if "tensorflow" not in sys.modules:
+        return
+    from etgp_viz.backend import tf
+
+    matrix = tf.eye(64, dtype=tf.float64)
+    for compiled in (False, True):
+        tf.function(lambda K: tf.exp(K) @ K, autograph=False, jit_compile=compiled)(matrix)
+
+
+def _answer(request: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
+    """Do what a request asks for and return the measured value."""
+    start = time.perf_counter()
+    match request["do"]:
+        case "build":
+            home = import_module(HOMES[MODELS[request["model"]].library])
+            state["base"] = machine.resident_memory()
+            state["actions"] = home.actions(request["model"], Size(**request["size"]))
+            return {"value": time.perf_counter() - start, "quantities": list(state["actions"])}
+        case "first":  # tracing and compiling
+            state["actions"][request["quantity"]]()
+            seconds = time.perf_counter() - start
+            gc.collect()
+            return {"value": seconds}
+        case "memory":
+            peak = machine.peak_memory(state["actions"]["step"])
+            return {"value": (peak - state["base"]) / machine.MIB}
+        case "time":
+            return {"value": _seconds_per_call(state["actions"][request["quantity"]])}
+    raise ValueError(f"do: expected build, first, memory or time, got {request['do']!r}")
+
+
+def _seconds_per_call(
+    action: Callable[[], Any], clock: Callable[[], float] = time.perf_counter
+) -> float:
+    """Mean seconds of a call in a turn of at least `TURN`; the first call only warms the cache.
+
+    A call that fills the turn by itself counts as it is.
+    """
+    start = clock()
+    action()
+    first = clock() - start
+    if first >= TURN:
+        return first
+    start, count = clock(), 0
+    while count == 0 or clock() - start < TURN - first:
+        action()
+        count += 1
+    return (clock() - start) / count

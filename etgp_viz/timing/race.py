@@ -1,12 +1,15 @@
-"""The race: rivals take turns, round by round, in processes of their own.
+"""The race: models take turns, round by round, in processes of their own.
 
-At each size all rivals are built and called once. Then they take their turns, in another order each
+At each size all models are built and called once. Then they take turns, in another order each
 round, so that a noisy neighbour hits all alike. The rounds are split over sessions: each begins
 with fresh processes, since two processes of the same program differ more in speed than two rounds
 in one of them.
 """
 
+from __future__ import annotations
+
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import asdict, dataclass
@@ -31,7 +34,13 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a race is: ``done`` of ``total`` units of work, and what comes next."""
+    """How far a race has come.
+
+    Attributes
+    ----------
+    done, total : units of work
+    words : what comes next
+    """
 
     done: int
     total: int
@@ -39,18 +48,29 @@ class Progress:
 
 
 class Race:
-    """A sweep that can be watched, paused and stopped: iterate over it.
+    """A race that can be watched, paused and stopped: iterate over it.
 
     It yields a `Progress` before each piece of work and after the last. Not asking for the next one
-    is a pause; leaving the loop ends the processes. ``table()`` is what there is so far.
+    pauses the race; leaving the loop ends its processes. ``table()`` holds the results so far.
 
     Parameters
     ----------
     settings : what is raced
     out : file that the measurements are added to
-    resume : go on with that file
-    time_limit : seconds; no session after the first begins that would not end within them
-    start : a context that makes child processes
+    resume : continue that file if it exists
+    time_limit : seconds; a session after the first starts only if it should end within them
+    start : makes the context that starts child processes, given their memory limit in bytes
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> settings = timing.Settings(
+    ...     models=("etgp-linear",), classes=(2,), num_data=(50,), num_inducing=(10,),
+    ...     num_inputs=2, repeats=3, sessions=1, budget=60.0, memory=False, memory_limit=None,
+    ... )
+    >>> race = timing.Race(settings)
+    >>> race.table()["status"].tolist()  # before the first turn
+    ['unfinished']
     """
 
     def __init__(
@@ -95,12 +115,12 @@ class Race:
         return cells * (self.settings.repeats + self.settings.sessions)
 
     def _race(self, starter: Any, size: Size, session: int, memory: int) -> Iterator[Progress]:
-        """All rivals of one size in one session; each counts its rounds and one for the start."""
+        """All models of one size in one session; each counts its rounds and one for the start."""
         rounds = self.settings.rounds(session)
         cells = [
             _Cell(model, size, session, self._log)
             for model in self.settings.models
-            if not self._is_over(model, size, session)
+            if not self._is_complete(model, size, session)
         ]
         self._done += (len(self.settings.models) - len(cells)) * (rounds + 1)
         racing = []
@@ -126,16 +146,16 @@ class Race:
     def _progress(self, words: str) -> Progress:
         return Progress(self._done, self._total(), words)
 
-    def _is_over(self, model: str, size: Size, session: int) -> bool:
+    def _is_complete(self, model: str, size: Size, session: int) -> bool:
         """Whether nothing is left to do: the session is complete, failed, or not affordable.
 
-        Further sessions need what the first one took; a cell that has not that much left of its
-        budget is complete with fewer sessions.
+        A further session takes about as long as the longest so far; a cell whose budget does not
+        allow that is complete with fewer sessions.
         """
-        found = [each for each in self._log.measurements if each.cell == _cell(model, size)]
-        if any(each.quantity == "status" for each in found):
+        stored = self._log.of_cell(_cell(model, size))
+        if any(one.quantity == "status" for one in stored):
             return True
-        spent = {each.session: float(each.value) for each in found if each.quantity == "spent"}
+        spent = {one.session: float(one.value) for one in stored if one.quantity == "spent"}
         needed = max(spent.values(), default=0.0)
         return session in spent or sum(spent.values()) + needed > self.settings.budget
 
@@ -147,18 +167,17 @@ class _Cell:
         self.model, self.size, self.session = model, size, session
         self._log = log
         self._settings = log.settings
-        ours = [each for each in log.measurements if each.cell == _cell(model, size)]
-        self._known = {each.quantity for each in ours}
-        here = [each for each in ours if each.session == session]
-        self._rounds_done = {q: sum(each.quantity == q for each in here) for q in self._known}
-        before = sum(float(each.value) for each in ours if each.quantity == "spent")
+        stored = log.of_cell(_cell(model, size))
+        self._stored = {one.quantity for one in stored}
+        self._rounds_done = Counter(one.quantity for one in stored if one.session == session)
+        before = sum(float(one.value) for one in stored if one.quantity == "spent")
         self._left = self._settings.budget - before
         self._spent = 0.0
         self._child: Any = None
         self._quantities: list[str] = []
 
     def prepare(self, starter: Any, memory: int) -> bool:
-        """Build the model and call it once; whether it is ready to race."""
+        """Build the model and call it once; return whether it is ready to race."""
         if bytes_needed(self.model, self.size) > memory:
             return self._fail(OverMemoryError())
         try:
@@ -168,7 +187,7 @@ class _Cell:
             self._quantities = built["quantities"]
             first = self._ask(do="first", quantity="step")["value"]
             self._note_once("first_step", first)
-            if self._settings.memory and "memory" not in self._known:
+            if self._settings.memory and "memory" not in self._stored:
                 self._note_once("memory", self._ask(do="memory")["value"])
             for quantity in self._quantities[1:]:
                 seconds = self._ask(do="first", quantity=quantity)["value"]
@@ -181,13 +200,13 @@ class _Cell:
         """Time everything once, unless this round is in the log or the cell has ended."""
         try:
             for quantity in self._quantities:
-                if self._child is not None and self._rounds_done.get(quantity, 0) <= turn:
+                if self._child is not None and self._rounds_done[quantity] <= turn:
                     self._note(quantity, self._ask(do="time", quantity=quantity)["value"])
         except CellError as problem:
             self._fail(problem)
 
     def finish(self) -> None:
-        """Say in the log that the session is complete."""
+        """Mark the session as complete in the log."""
         if self._child is not None:
             self._note("spent", self._spent)
 
@@ -206,9 +225,9 @@ class _Cell:
         return answer
 
     def _fail(self, problem: CellError) -> bool:
-        """End the process. The first session's problem is the cell's status.
+        """End the process. A problem in the first session is the status of the cell.
 
-        A later session that fails leaves what the first one has found.
+        A later session that fails leaves the results of the first.
         """
         self.end()
         if self.session == 0:
@@ -218,7 +237,7 @@ class _Cell:
         return False
 
     def _note_once(self, quantity: str, value: float) -> None:
-        if quantity not in self._known:
+        if quantity not in self._stored:
             self._note(quantity, value)
 
     def _note(self, quantity: str, value: float | str) -> None:
@@ -255,34 +274,36 @@ def sweep(
 ) -> pd.DataFrame:
     """Race models against one another over the number of classes.
 
-    Every (model, C) runs in a process of its own, so that one which takes too much time or memory
-    is ended and reported without harm to this process. An interrupt stops the sweep; what was
-    measured is in ``out``, and the same call with ``resume=True`` finishes it.
+    Each cell, a model at one size, runs in a process of its own, so that a model which takes too
+    much time or memory is ended and reported without harm to this process. A training step is the
+    step that `etgp_viz.fit` takes. An interrupt stops the sweep; the measurements so far are in
+    ``out``, and the same call with ``resume=True`` finishes it.
 
     Parameters
     ----------
-    models : names from `MODELS`; those of `etgp_viz.build`, with the SVGPs of RBF kernels as
-        ``"svgp-separate"``, ``"svgp-shared"``, ``"svgp-batched"``, ``"svgp-rbfcorr"`` and
-        ``"svgp-rbfcorr-once"``, and ``"gpytorch-batched"`` where GPyTorch is installed
+    models : one or more names from `MODELS`: the ETGPs and ``"tgp"`` as `etgp_viz.build` names
+        them, SVGPs with RBF kernels as ``"svgp-separate"``, ``"svgp-shared"``,
+        ``"svgp-batched"``, ``"svgp-rbfcorr"`` and ``"svgp-rbfcorr-once"``, and
+        ``"gpytorch-batched"`` where GPyTorch is installed
     classes : C, one or more numbers
     num_data : N, rows of a training step and of a prediction; one or more numbers
     num_inducing : M, one or more numbers
     num_inputs : D
     repeats : rounds of each cell, in all
     sessions : fresh processes over which the rounds of a cell are split
-    budget : seconds for each cell. One that cannot end its first session is ``"over budget"``; one
-        that cannot afford further sessions does without
+    budget : seconds for each cell. A cell that cannot finish its first session is
+        ``"over budget"``; a cell that cannot afford further sessions has fewer
     memory : measure the peak memory of a step
     memory_limit : GiB for each cell; None for half of what is free
-    time_limit : seconds; no session after the first begins that would not end within them
+    time_limit : seconds; a session after the first starts only if it should end within them
     progress : show a progress bar
     callback : called with a `Progress` and the table so far, before each piece of work
     out : CSV file to add the measurements to
-    resume : go on with ``out`` if it is there
+    resume : continue ``out`` if it exists
 
     Returns
     -------
-    one row per (model, C), see `tabulate`
+    data frame : one row per model and size, see `tabulate`
     """
     settings = Settings(
         models=(models,) if isinstance(models, str) else tuple(models),

@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.latency import notebook_of
 from etgp_viz import experiments
-from etgp_viz.figures import hardest
+from etgp_viz.figures.results import MAX_ROWS
 from etgp_viz.records.results import WAYS
 from tests.browser.lab import wait_until
 
@@ -55,7 +55,7 @@ def test_another_run_changes_every_picture(notebook, screenshots):
     look = look[look["num_inducing"] == look["num_inducing"].max()].set_index("sharing")
     detail = experiments.reference_detail(look.loc["separate", "id"])
     choose(notebook, "model", "SVGP RBF separate")
-    hard = [each["probabilities"][each["label"]] for each in detail["hardest"][: hardest.ROWS]]
+    hard = [each["probabilities"][each["label"]] for each in detail["hardest"][:MAX_ROWS]]
     plot = notebook.plot("hardest")
     name = "probability of the label"
     wait_until(lambda: np.allclose(x(plot, name), hard), "the hardest rows of the SVGP", 20)

@@ -5,7 +5,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from etgp_viz.course.publish.run import budget, execute
+from etgp_viz.course.publish.notebooks import budget, execute
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -1,4 +1,7 @@
-"""Exercises of lesson 01, Gaussian processes in one sitting."""
+"""Exercises of lesson 01, Gaussian processes in one sitting.
+
+Models, and with them TensorFlow, are loaded when an answer is checked.
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -13,19 +16,15 @@ __all__ = ["LESSON", "PICTURES"]
 
 
 def _kernel_matrix(x: Any, lengthscale: float, variance: float) -> np.ndarray:
-    """The RBF kernel at all pairs of inputs, by the package."""
-    from etgp_viz.records import prior  # TensorFlow: only when an answer is checked
+    """RBF kernel at all pairs of inputs, ``[N, N]``, computed by the package."""
+    from etgp_viz.records import prior
 
     return prior.covariance_matrix(prior.kernel("rbf", lengthscale, variance), np.asarray(x))
 
 
 # 01.1 -----------------------------------------------------------------------------------------
 
-_CHANGES = ("four times the variance", "twice the lengthscale")
-
-
-def _factors(*factors: float) -> dict[str, float]:
-    return dict(zip(_CHANGES, factors, strict=True))
+_FACTORS = Numbers(("four times the variance", "twice the lengthscale"), tolerance=0.05)
 
 
 def _half_width(lengthscale: float, variance: float) -> float:
@@ -35,55 +34,56 @@ def _half_width(lengthscale: float, variance: float) -> float:
     return Z95 * float(np.sqrt(_kernel_matrix([0.0], lengthscale, variance)[0, 0]))
 
 
-def _band() -> dict[str, float]:
+def _width_factors() -> dict[str, float]:
     usual = _half_width(1.0, 1.0)
-    return _factors(_half_width(1.0, 4.0) / usual, _half_width(2.0, 1.0) / usual)
+    return _FACTORS.named(_half_width(1.0, 4.0) / usual, _half_width(2.0, 1.0) / usual)
 
 
 PREDICT = Exercise(
     id="01.1",
     kind="predict-then-reveal",
     prompt=(
-        "A shaded band in the explorer below holds, at each x, the central 95 % of all values that "
-        "f₀(x) can take. Before you move anything: by what number is the width of this band "
-        "multiplied when the variance σ² is made four times as large, and by what number when the "
-        "lengthscale ℓ is made twice as large?"
+        "At each x, a shaded band in the explorer below covers the central 95 % of all values "
+        "that f₀(x) can take. Before you move anything, predict two factors: by what factor does "
+        "the width of this band change when the variance σ² becomes four times as large, and by "
+        "what factor when the lengthscale ℓ becomes twice as large?"
     ),
     stub='factors = {"four times the variance": None, "twice the lengthscale": None}',
     name="factors",
-    answer=Numbers(_CHANGES, tolerance=0.05),
-    truth=_band,
+    answer=_FACTORS,
+    truth=_width_factors,
     mistakes={
         "variance for standard deviation": Mistake(
-            lambda: _factors(4, 1),
-            "This takes the variance for the standard deviation. A width is measured in standard "
-            "deviations, and those are the square root of the variance.",
+            lambda: _FACTORS.named(4, 1),
+            "You used the variance where the standard deviation is needed. The width is a "
+            "multiple of the standard deviation, which is the square root of the variance.",
         ),
         "a longer lengthscale is a wider band": Mistake(
-            lambda: _factors(2, 2),
-            "The lengthscale says how far apart two inputs must be before their values go their "
-            "own ways. It does not stand in the variance of one value: look at k(x, x).",
+            lambda: _FACTORS.named(2, 2),
+            "The lengthscale says how far apart two inputs must be before their values have "
+            "little to do with each other. It does not appear in the variance of a single value: "
+            "look at k(x, x).",
         ),
         "a longer lengthscale is a narrower band": Mistake(
-            lambda: _factors(2, 0.5),
-            "Smoother paths are not smaller paths. The lengthscale does not stand in k(x, x), the "
-            "variance of one value.",
+            lambda: _FACTORS.named(2, 0.5),
+            "Smoother paths are not smaller paths. The lengthscale does not appear in k(x, x), "
+            "the variance of a single value.",
         ),
     },
     hints=(
-        "The band is about one value at a time. Which number of the kernel says how far f₀(x) "
+        "The band is about one value at a time. Which parameter of the kernel says how far f₀(x) "
         "spreads?",
         "The variance of f₀(x) is k(x, x). The band goes from −1.96 to 1.96 standard deviations.",
         "Four times the variance is √4 times the standard deviation. k(x, x) = σ² has no ℓ in it.",
     ),
     solution='factors = {"four times the variance": 2, "twice the lengthscale": 1}',
     explanation=(
-        "A band measures standard deviations, σ = √(σ²); and a marginal knows nothing of the "
-        "lengthscale, which is about two inputs."
+        "The width of the band is proportional to the standard deviation, σ = √(σ²). The "
+        "lengthscale relates two inputs, so the marginal at a single input does not depend on it."
     ),
     reveal=lambda: (
         f"Half the width is {_half_width(1.0, 1.0):.2f} at first, {_half_width(1.0, 4.0):.2f} "
-        f"with four times the variance and {_half_width(2.0, 1.0):.2f} with twice the lengthscale."
+        f"with four times the variance, and {_half_width(2.0, 1.0):.2f} with twice the lengthscale."
     ),
 )
 
@@ -92,7 +92,7 @@ PREDICT = Exercise(
 
 
 def _rbf(power: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """A kernel matrix from what stands at the place of exp(−d²/2ℓ²)·σ²."""
+    """A kernel matrix with another formula of distance, ℓ and σ² than σ²·exp(−d²/2ℓ²)."""
 
     def rbf(x: np.ndarray, lengthscale: float, variance: float) -> np.ndarray:
         return power(np.abs(x[:, None] - x[None, :]), lengthscale, variance)
@@ -110,8 +110,8 @@ KERNEL = Exercise(
     kind="write-a-function",
     prompt=(
         "Write `rbf(x, lengthscale, variance)`: for N inputs in the array `x` it returns the "
-        "matrix of all covariances, k(x, x′) = σ² exp(−(x − x′)² / (2ℓ²)), of shape [N, N]. No "
-        "loop is needed: `x[:, None] - x[None, :]` holds all differences."
+        "matrix of all covariances, k(x, x′) = σ² exp(−(x − x′)² / (2ℓ²)), of shape [N, N]. You "
+        "need no loop: `x[:, None] - x[None, :]` holds all differences."
     ),
     stub="def rbf(x, lengthscale, variance):\n    return ...",
     name="rbf",
@@ -126,7 +126,7 @@ KERNEL = Exercise(
     mistakes={
         "variance for standard deviation": Mistake(
             lambda: _rbf(lambda d, ell, v: v**2 * np.exp(-0.5 * (d / ell) ** 2)),
-            "The argument is already the variance σ², and you squared it once more. The diagonal "
+            "The argument is already the variance σ², and you squared it again. The diagonal "
             "should be the variance itself.",
         ),
         "no variance": Mistake(
@@ -140,16 +140,16 @@ KERNEL = Exercise(
         ),
         "lengthscale not squared": Mistake(
             lambda: _rbf(lambda d, ell, v: v * np.exp(-0.5 * d**2 / ell)),
-            "Divide by ℓ², not by ℓ: the distance is compared with ℓ first, and then squared.",
+            "Divide by ℓ², not by ℓ: divide the distance by ℓ first, then square.",
         ),
         "distance not squared": Mistake(
             lambda: _rbf(lambda d, ell, v: v * np.exp(-0.5 * d / ell)),
-            "The distance is not squared. This is a kernel as well, one with rough paths, but not "
-            "the RBF kernel.",
+            "The distance is not squared. The result is also a kernel, one with rough paths, but "
+            "it is not the RBF kernel.",
         ),
     },
     hints=(
-        "Make the matrix of differences first; everything after that is element by element.",
+        "Compute the matrix of differences first; everything after that works element by element.",
         "Divide the differences by the lengthscale, square, multiply by −1/2, take np.exp.",
         "variance * np.exp(-0.5 * (difference / lengthscale) ** 2)",
     ),
@@ -160,7 +160,7 @@ KERNEL = Exercise(
     ),
     explanation=(
         "The diagonal holds the variances, and every other entry says how much two values share. "
-        "Only differences of inputs occur: that is what makes this kernel stationary."
+        "Only differences of inputs appear, and that makes this kernel stationary."
     ),
     properties={
         "Moving all inputs by the same amount changes nothing.": _is_stationary,
@@ -171,19 +171,19 @@ KERNEL = Exercise(
 # 01.3 -----------------------------------------------------------------------------------------
 
 
-def _inputs_of_a_draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _draw_inputs(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """A covariance matrix of four values, and the noise of three draws."""
     root = rng.uniform(0.0, 1.0, (4, 4))
     return root @ root.T + 0.1 * np.eye(4), rng.standard_normal((3, 4))
 
 
-def _package_draw(K: np.ndarray, noise: np.ndarray) -> np.ndarray:
+def _reference_draw(K: np.ndarray, noise: np.ndarray) -> np.ndarray:
     from etgp_viz.records import prior
 
     return prior.draw(K, noise)
 
 
-def _gives_back_the_covariance(draw: Callable) -> bool:
+def _recovers_covariance(draw: Callable) -> bool:
     """With noise e₁ … e_N the draws are the columns of L, and Σ over them is L Lᵀ = K."""
     K = _kernel_matrix([0.0, 0.5, 1.2, 2.0], 0.6, 1.5)
     columns = np.asarray(draw(K, np.eye(4)))
@@ -195,21 +195,21 @@ DRAW = Exercise(
     kind="write-a-function",
     prompt=(
         "Write `draw(K, noise)`: `K` is a covariance matrix of shape [N, N], `noise` an array of "
-        "standard normal numbers of shape [S, N], one row for each draw. It returns S draws from "
-        "N(0, K), of shape [S, N], made with the lower Cholesky factor L of K, which "
-        "`np.linalg.cholesky(K)` gives."
+        "standard normal numbers of shape [S, N], one row for each draw. The function returns S "
+        "draws from N(0, K), of shape [S, N], made with the lower Cholesky factor L of K, which "
+        "`np.linalg.cholesky(K)` returns."
     ),
     stub="def draw(K, noise):\n    return ...",
     name="draw",
     answer=ArrayFunction(
-        "draw", ("K", "noise"), ("draws",), _inputs_of_a_draw, tolerance=1e-4, shape=(3, 4)
+        "draw", ("K", "noise"), ("draws",), _draw_inputs, tolerance=1e-4, shape=(3, 4)
     ),
-    truth=lambda: _package_draw,
+    truth=lambda: _reference_draw,
     mistakes={
         "K in place of its root": Mistake(
             lambda: lambda K, noise: noise @ K,
-            "You multiplied by K itself: variance for standard deviation, in N dimensions. These "
-            "draws have the covariance K·K. A root of K is needed.",
+            "You multiplied by K itself, which is using the variance for the standard deviation "
+            "in N dimensions. These draws have the covariance K·K. You need a root of K.",
         ),
         "not transposed": Mistake(
             lambda: lambda K, noise: noise @ np.linalg.cholesky(K),
@@ -218,22 +218,22 @@ DRAW = Exercise(
         ),
         "independent values": Mistake(
             lambda: lambda K, noise: noise * np.sqrt(np.diag(K)),
-            "Every value has the right variance, but no two of them are linked: only the diagonal "
-            "of K was used.",
+            "Every value has the right variance, but no two values are correlated: you used only "
+            "the diagonal of K.",
         ),
     },
     hints=(
-        "In one dimension a draw is σ·ε, with the root of the variance. Here L is that root.",
+        "In one dimension a draw is σ·ε, where σ is the root of the variance. Here L is that root.",
         "A column ε becomes the draw L ε. Your noise has its draws in rows, so transpose.",
         "(L @ noise.T).T, or shorter noise @ L.T",
     ),
     solution="def draw(K, noise):\n    L = np.linalg.cholesky(K)\n    return noise @ L.T",
     explanation=(
-        "Cov[L ε] = L Cov[ε] Lᵀ = L Lᵀ = K. The noise is kept apart from the kernel: with the same "
-        "noise another kernel bends the same draw."
+        "Cov[L ε] = L Cov[ε] Lᵀ = L Lᵀ = K. The noise does not depend on the kernel: with the "
+        "same noise, another kernel gives another shape of the same draw."
     ),
     properties={
-        "Draws from the noise of each coordinate alone give back K.": _gives_back_the_covariance,
+        "With the identity matrix as noise, the draws D satisfy DᵀD = K.": _recovers_covariance,
     },
 )
 
@@ -241,10 +241,10 @@ DRAW = Exercise(
 # 01.4 -----------------------------------------------------------------------------------------
 
 
-def _given(
+def _conditioned(
     slope: Callable = lambda v, r: r, variance: Callable = lambda v, r: v * (1 - r**2)
 ) -> dict[str, float]:
-    """What f₀(0) = 1.5 says of f₀(1), by functions of σ² and ρ that may be mistaken."""
+    """Mean and deviation of f₀(1) given f₀(0) = 1.5, by functions of σ² and ρ, right or wrong."""
     K = _kernel_matrix([0.0, 1.0], 1.0, 2.0)
     v, r = float(K[0, 0]), float(K[0, 1] / K[0, 0])
     return {"mean": 1.5 * slope(v, r), "standard deviation": float(np.sqrt(variance(v, r)))}
@@ -254,35 +254,35 @@ CONDITION = Exercise(
     id="01.4",
     kind="numeric",
     prompt=(
-        "An RBF kernel has variance σ² = 2 and lengthscale ℓ = 1. Somebody tells you that "
-        "f₀(0) = 1.5. Compute the mean and the standard deviation that f₀(1) has now."
+        "An RBF kernel has variance σ² = 2 and lengthscale ℓ = 1. You are told that f₀(0) = 1.5. "
+        "Compute the mean and the standard deviation of f₀(1) given this value."
     ),
     stub='f1 = {"mean": ..., "standard deviation": ...}',
     name="f1",
     answer=Numbers(("mean", "standard deviation"), tolerance=0.02),
-    truth=_given,
+    truth=_conditioned,
     mistakes={
         "variance for standard deviation": Mistake(
-            lambda: _given(variance=lambda v, r: (v * (1 - r**2)) ** 2),
+            lambda: _conditioned(variance=lambda v, r: (v * (1 - r**2)) ** 2),
             "This is the variance σ²(1 − ρ²). The standard deviation is its root.",
         ),
         "covariance for correlation": Mistake(
-            lambda: _given(slope=lambda v, r: v * r),
-            "You multiplied the known value by the covariance k(0, 1). Divide that by the variance "
-            "k(0, 0): it is the correlation ρ that counts.",
+            lambda: _conditioned(slope=lambda v, r: v * r),
+            "You multiplied the known value by the covariance k(0, 1). Divide that by the "
+            "variance k(0, 0): the factor is the correlation ρ.",
         ),
         "nothing learnt": Mistake(
-            lambda: _given(variance=lambda v, r: v),
-            "This is the standard deviation before anybody told you anything. Knowing a linked "
-            "value makes it smaller, by the factor √(1 − ρ²).",
+            lambda: _conditioned(variance=lambda v, r: v),
+            "This is the standard deviation before you were told anything. Knowing a correlated "
+            "value reduces it by the factor √(1 − ρ²).",
         ),
         "correlation not squared": Mistake(
-            lambda: _given(variance=lambda v, r: v * (1 - r)),
+            lambda: _conditioned(variance=lambda v, r: v * (1 - r)),
             "In the variance the correlation is squared: σ²(1 − ρ²).",
         ),
     },
     hints=(
-        "First the correlation of the two values: ρ = k(0, 1)/σ².",
+        "First compute the correlation of the two values: ρ = k(0, 1)/σ².",
         "The mean is ρ times the known value. The variance is σ²(1 − ρ²).",
         "ρ = exp(−1/2). Then 1.5·ρ, and the root of 2·(1 − ρ²).",
     ),
@@ -299,12 +299,12 @@ CONDITION = Exercise(
 
 # 01.5 -----------------------------------------------------------------------------------------
 
-#: what is drawn under which letter
+#: letter in the picture of exercise 01.5 → kernel
 PICTURES = {"A": "periodic", "B": "nnet", "C": "matern32", "D": "arccos"}
 
 
 @cache
-def _judged() -> dict[str, int]:
+def _stationarity() -> dict[str, int]:
     """Whether each matrix is constant along its diagonals."""
     from etgp_viz.records import flow as flow_records
     from etgp_viz.records import prior
@@ -326,37 +326,37 @@ READ = Exercise(
     stub='stationary = {"A": None, "B": None, "C": None, "D": None}',
     name="stationary",
     answer=Numbers(tuple(PICTURES), tolerance=0.1),
-    truth=_judged,
+    truth=_stationarity,
     mistakes={
         "a constant variance is enough": Mistake(
-            lambda: _judged() | {"D": 1},
-            "In D the main diagonal has one colour, so the variance is the same everywhere. But "
-            "look at the diagonals beside it: near the centre the covariance falls faster than "
-            "near the corners. All diagonals must be constant.",
+            lambda: _stationarity() | {"D": 1},
+            "In D the main diagonal has a single colour, so the variance is the same everywhere. "
+            "But look at the diagonals beside it: near the centre the covariance falls faster "
+            "than near the corners. All diagonals must be constant.",
         ),
         "stripes are not stationary": Mistake(
-            lambda: _judged() | {"A": 0},
-            "The stripes of A run along the diagonals: the value depends on x − x′ alone. That it "
-            "comes back after one period does not matter.",
+            lambda: _stationarity() | {"A": 0},
+            "The stripes of A run along the diagonals, so the value depends only on x − x′. It "
+            "does not matter that it repeats after one period.",
         ),
         "symmetry is enough": Mistake(
-            lambda: _judged() | {"B": 1},
+            lambda: _stationarity() | {"B": 1},
             "B is symmetric, as every covariance matrix is. But its main diagonal changes colour: "
             "the variance depends on x.",
         ),
     },
     hints=(
-        "Stationary means: the covariance depends on x − x′ alone. Where in the picture is x − x′ "
-        "the same?",
+        "Stationary means that the covariance depends only on x − x′. Where in the picture is x − "
+        "x′ the same?",
         "Along each diagonal from upper left to lower right. Follow the main one first: does its "
         "colour change?",
-        "Then follow a diagonal beside it. One of the four has a constant main diagonal, and "
-        "others that change.",
+        "Then follow a diagonal beside it. One of the four has a constant main diagonal, but "
+        "other diagonals that change.",
     ),
     solution='stationary = {"A": 1, "B": 0, "C": 1, "D": 0}',
     explanation=(
         "A is the periodic kernel and C the Matérn 3/2: both are functions of x − x′. B is the "
-        "neural network's kernel, D the arc-cosine's: both have the point x = 0 built in."
+        "neural-network kernel and D the arc-cosine kernel: both have the point x = 0 built in."
     ),
 )
 
@@ -367,8 +367,8 @@ LESSON = Lesson(
     setup=(
         "import numpy as np\n\n"
         "from etgp_viz import prior\n"
-        "from etgp_viz.records import flow as flow_records\n"
-        "from etgp_viz.course import check, hint, progress, solution"
+        "from etgp_viz.course import check, hint, progress, solution\n"
+        "from etgp_viz.records import flow as flow_records"
     ),
     exercises=(PREDICT, KERNEL, DRAW, CONDITION, READ),
     teaching={
@@ -391,12 +391,12 @@ LESSON = Lesson(
         ),
         "Two linked points": (
             "Ask the room: from which distance on does one value tell nothing about the other? "
-            "With this kernel it never is exactly nothing."
+            "With this kernel it is never exactly nothing."
         ),
         "Stationarity": (
             "For discussion: name a quantity in your own field for which stationarity is wrong, "
             "and say what changes along x: the level, the size, or the links between neighbours. "
-            "Lesson 03 mends the first two, and keeps the third."
+            "Lesson 03 lets the first two change, but not the third."
         ),
     },
 )

@@ -1,14 +1,17 @@
-"""Exercises of lesson 02, warping one GP."""
+"""Exercises of lesson 02, warping one GP.
 
-from collections.abc import Callable
+Models, and with them TensorFlow, are loaded when an answer is checked.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
-from etgp_viz.course.answers import ArrayFunction, Numbers
+from etgp_viz.course.answers import ArrayFunction, InvalidAnswer, Numbers
 from etgp_viz.course.exercise import Exercise, Lesson, Mistake
-from etgp_viz.course.lessons.lesson_02_shape import MATCH, sal_step
 
 __all__ = ["LESSON"]
 
@@ -16,11 +19,18 @@ __all__ = ["LESSON"]
 SAL, VARIANCE = (-1.0, 1.6, 1.0, 0.0), 2.0
 
 
+def _sal_step(values: Sequence[float] | np.ndarray) -> tuple[Any, np.ndarray]:
+    """A SAL step, and its raw parameters."""
+    from etgp_viz.core import flows
+
+    flow = flows.SinhArcsinh()
+    return flow, flow.unconstrain(np.array(values, dtype=float)).numpy()
+
+
 # 02.1 -----------------------------------------------------------------------------------------
 
 
-def _prediction(share: float, mean: float) -> dict[str, float]:
-    return {"share above 1": share, "mean against 1": mean}
+_PREDICTION = Numbers(("share above 1", "mean against 1"), tolerance=0.05)
 
 
 def _exponential() -> tuple[float, float]:
@@ -30,13 +40,13 @@ def _exponential() -> tuple[float, float]:
 
     flow, none = flows.Exp(), np.zeros(0)
     nodes, weights = gauss_hermite(32)
-    share = norm.sf(float(flow.inverse(1.0, none)))
+    share = ndtr(-float(flow.inverse(1.0, none)))
     return float(share), float(weights @ flow.forward(nodes, none).numpy())
 
 
-def _predicted() -> dict[str, float]:
+def _true_prediction() -> dict[str, float]:
     share, mean = _exponential()
-    return _prediction(share, float(np.sign(mean - 1.0)))
+    return _PREDICTION.named(share, float(np.sign(mean - 1.0)))
 
 
 PREDICT = Exercise(
@@ -44,33 +54,33 @@ PREDICT = Exercise(
     kind="predict-then-reveal",
     prompt=(
         "Let f₀(x) be normal with mean 0 and variance 1, and send it through the exponential "
-        "function: f(x) = exp(f₀(x)). Zero is the mean of f₀(x), and exp(0) = 1. Guess: which "
-        "share of all values f(x) lies above 1 (a number from 0 to 1)? And is the mean of f(x) "
-        "below 1 (write -1), equal to 1 (write 0), or above 1 (write 1)?"
+        "function: f(x) = exp(f₀(x)). Zero is the mean of f₀(x), and exp(0) = 1. Predict two "
+        "things. What share of all values f(x) lies above 1 (a number from 0 to 1)? And is the "
+        "mean of f(x) below 1 (write -1), equal to 1 (write 0), or above 1 (write 1)?"
     ),
     stub='prediction = {"share above 1": None, "mean against 1": None}',
     name="prediction",
-    answer=Numbers(("share above 1", "mean against 1"), tolerance=0.05),
-    truth=_predicted,
+    answer=_PREDICTION,
+    truth=_true_prediction,
     mistakes={
         "the mean of G is G of the mean": Mistake(
-            lambda: _prediction(0.5, 0),
-            "This takes the mean of G(f₀) for G of the mean. Values above zero are stretched by "
-            "exp and values below it are squeezed, so the two sides no longer balance at 1.",
+            lambda: _PREDICTION.named(0.5, 0),
+            "You took G of the mean for the mean of G(f₀). exp stretches values above zero and "
+            "squeezes values below it, so the two sides no longer balance at 1.",
         ),
         "squeezed values win": Mistake(
-            lambda: _prediction(0.5, -1),
-            "Look at a pair of values, f₀ = 1 and f₀ = −1, that are equally likely. The mean of "
-            "exp(1) and exp(−1): is it below 1?",
+            lambda: _PREDICTION.named(0.5, -1),
+            "Take two values that are equally likely, f₀ = 1 and f₀ = −1. Is the mean of exp(1) "
+            "and exp(−1) below 1?",
         ),
         "more than half lie above": Mistake(
-            lambda: _prediction(norm.cdf(1.0), 1),
+            lambda: _PREDICTION.named(ndtr(1.0), 1),
             "An increasing map keeps the order: f(x) is above exp(0) exactly when f₀(x) is above "
             "0. How often is that?",
         ),
         "less than half lie above": Mistake(
-            lambda: _prediction(norm.sf(1.0), 1),
-            "This is the share of f₀ above 1. Ask when exp(f₀) is above 1: when f₀ is above 0.",
+            lambda: _PREDICTION.named(ndtr(-1.0), 1),
+            "This is the share of f₀ above 1. But exp(f₀) is above 1 as soon as f₀ is above 0.",
         ),
     },
     hints=(
@@ -82,7 +92,7 @@ PREDICT = Exercise(
     solution='prediction = {"share above 1": 0.5, "mean against 1": 1}',
     explanation=(
         "An increasing map takes the median to the median: half of the values stay above. A "
-        "straight line also takes the mean to the mean; a bent map in general does not."
+        "straight line also takes the mean to the mean; a curved map in general does not."
     ),
     reveal=lambda: f"The mean of exp(f₀) is exp(1/2), about {_exponential()[1]:.2f}.",
 )
@@ -91,17 +101,21 @@ PREDICT = Exercise(
 # 02.2 -----------------------------------------------------------------------------------------
 
 
-def _inputs_of_a_density(rng: np.random.Generator) -> tuple[np.ndarray, Any, np.ndarray]:
+def _density_inputs(rng: np.random.Generator) -> tuple[np.ndarray, Any, np.ndarray]:
     lows, highs = (-0.5, 0.8, 0.5, -0.5), (0.5, 1.3, 1.5, 0.5)
-    return rng.uniform(-1.5, 1.5, 4), *sal_step(rng.uniform(lows, highs))
+    return rng.uniform(-1.5, 1.5, 4), *_sal_step(rng.uniform(lows, highs))
+
+
+def _log_normal(f: np.ndarray) -> np.ndarray:
+    return -0.5 * (f**2 + np.log(2.0 * np.pi))
 
 
 def _density(value: Callable) -> Callable:
-    """A log density from what is done with log N(·; 0, 1), g, f = G⁻¹(g) and log |dG/df|."""
+    """A log density that combines log N(·; 0, 1), g, f = G⁻¹(g) and log |dG/df| in its own way."""
 
     def log_density(g: np.ndarray, flow: Any, params: np.ndarray) -> np.ndarray:
         f = flow.inverse(g, params).numpy()
-        return value(norm.logpdf, g, f, lambda at: flow.log_derivative(at, params).numpy())
+        return value(_log_normal, g, f, lambda at: flow.log_derivative(at, params).numpy())
 
     return log_density
 
@@ -123,7 +137,7 @@ DENSITY = Exercise(
         "Write `log_density(g, flow, params)`: the logarithm of the density of G(f₀) at the "
         "values in the array `g`, where f₀ is standard normal. Use `flow.inverse(g, params)` and "
         "`flow.log_derivative(f, params)`, and `norm.logpdf` for the standard normal. (`params` "
-        "is whatever the flow needs; just hand it on.)"
+        "is whatever the flow needs; just pass it on.)"
     ),
     stub="def log_density(g, flow, params):\n    return ...",
     name="log_density",
@@ -131,7 +145,7 @@ DENSITY = Exercise(
         "log_density",
         ("g", "flow", "params"),
         ("log densities",),
-        _inputs_of_a_density,
+        _density_inputs,
         tolerance=1e-6,
         shape=(4,),
     ),
@@ -139,21 +153,23 @@ DENSITY = Exercise(
     mistakes={
         "sign of the log-derivative": Mistake(
             lambda: _density(lambda log_p, g, f, log_slope: log_p(f) + log_slope(f)),
-            "The sign of the log-derivative is wrong. Where G is steep, it pulls values apart, and "
-            "the density becomes lower: subtract.",
+            "The sign of the log-derivative is wrong. Where G is steep it pulls values apart, "
+            "which lowers the density: subtract.",
         ),
         "no log-derivative": Mistake(
             lambda: _density(lambda log_p, g, f, log_slope: log_p(f)),
-            "The log-derivative is missing. You have the density at the right place, but not yet "
-            "how much the map stretches there; your density does not have mass one.",
+            "The log-derivative is missing. You evaluate the density at the right place, but you "
+            "do not correct for how much the map stretches there, so your density does not have "
+            "mass one.",
         ),
         "slope at the wrong place": Mistake(
             lambda: _density(lambda log_p, g, f, log_slope: log_p(f) - log_slope(g)),
-            "The slope dG/df is wanted at f = G⁻¹(g), not at g.",
+            "Take the slope dG/df at f = G⁻¹(g), not at g.",
         ),
         "no inverse": Mistake(
             lambda: _density(lambda log_p, g, f, log_slope: log_p(g) - log_slope(g)),
-            "The inverse is missing: g is a value after the flow. Ask first which f it came from.",
+            "The inverse is missing: g is a value after the flow. First find the f that it came "
+            "from.",
         ),
     },
     hints=(
@@ -169,7 +185,7 @@ DENSITY = Exercise(
     ),
     explanation=(
         "The mass in a small interval stays the same while the interval becomes |dG/df| times as "
-        "long, and so the density is divided by |dG/df|. In logarithms: subtracted."
+        "long, so the density is divided by |dG/df|. In logarithms, this is a subtraction."
     ),
     properties={"For a TANH flow the density has mass one.": _has_mass_one},
 )
@@ -182,7 +198,7 @@ def _lotus(scale: float = np.sqrt(VARIANCE), power: float = 0.5) -> dict[str, fl
     """Mean and (variance to some power) of G(scale·z), z ~ N(0, 1), by quadrature."""
     from etgp_viz.core.expectations import gauss_hermite
 
-    flow, params = sal_step(SAL)
+    flow, params = _sal_step(SAL)
     nodes, weights = gauss_hermite(32)
     g = flow.forward(scale * nodes, params).numpy()
     mean = float(weights @ g)
@@ -193,10 +209,9 @@ EXPECT = Exercise(
     id="02.3",
     kind="numeric",
     prompt=(
-        "Now f₀(x) has mean 0 and variance 2, and `flow` with `params` is the one of the setup "
-        "cell. Compute the mean and the standard deviation of the warped value "
-        "f(x) = G(f₀(x)) by LOTUS, with the nodes and weights below, which are made for a "
-        "*standard* normal variable."
+        "Now f₀(x) has mean 0 and variance 2, and `flow` and `params` are those of the setup "
+        "cell. Compute the mean and the standard deviation of the warped value f(x) = G(f₀(x)) by "
+        "LOTUS, with the nodes and weights below, which belong to a *standard* normal variable."
     ),
     stub=('nodes, weights = gauss_hermite(32)\nmoments = {"mean": ..., "standard deviation": ...}'),
     name="moments",
@@ -205,17 +220,17 @@ EXPECT = Exercise(
     mistakes={
         "G of the mean": Mistake(
             lambda: _lotus() | {"mean": _lotus(scale=0.0)["mean"]},
-            "This mean is G(0), the image of the mean. LOTUS averages the images, and "
-            "for a bent G that is in general another number.",
+            "This mean is G(0), the image of the mean. LOTUS averages the images, and for a "
+            "curved G that is in general a different number.",
         ),
         "nodes not scaled": Mistake(
             lambda: _lotus(scale=1.0),
-            "The nodes are those of N(0, 1). Stretch them to N(0, 2) first.",
+            "The nodes belong to N(0, 1). Scale them to N(0, 2) first.",
         ),
         "variance for standard deviation in the nodes": Mistake(
             lambda: _lotus(scale=VARIANCE),
-            "You multiplied the nodes by the variance 2. A normal variable is stretched by its "
-            "standard deviation, √2.",
+            "You multiplied the nodes by the variance 2. Scale a normal variable by its standard "
+            "deviation, √2.",
         ),
         "variance for standard deviation in the answer": Mistake(
             lambda: _lotus(power=1.0),
@@ -236,8 +251,115 @@ EXPECT = Exercise(
         'moments = {"mean": mean, "standard deviation": np.sqrt(weights @ (g - mean) ** 2)}'
     ),
     explanation=(
-        "No density of f(x) was needed, and no inverse: the average runs over f₀, whose law is "
-        "simple."
+        "You needed neither the density of f(x) nor an inverse: the average runs over f₀, whose "
+        "distribution is simple."
+    ),
+)
+
+
+# 02.4 -----------------------------------------------------------------------------------------
+
+TARGET = (-1.0, 0.0, 3.0)
+_QUANTILES = ("lower edge of the band (2.5 %)", "median", "upper edge of the band (97.5 %)")
+
+
+@dataclass(frozen=True)
+class Quantiles(Numbers):
+    """Numbers a, d and e of a SAL step with b = 1, judged by the quantiles that they give.
+
+    Errors are relative to the distance of the outer quantiles.
+    """
+
+    def read(self, answer: Any) -> np.ndarray:
+        """The three quantiles of G(f₀), f₀ ~ N(0, 1), as ``[1, 3]``."""
+        a, d, e = super().read(answer)[0]
+        if d <= 0.0:
+            raise InvalidAnswer(f"Expected a scale d above zero, got {d:g}")
+        flow, params = _sal_step((a, 1.0, d, e))
+        return flow.forward(ndtri([0.025, 0.5, 0.975]), params).numpy()[None]
+
+    def sizes(self, values: np.ndarray) -> np.ndarray:
+        """The distance of the outer quantiles, ``[1, 1]``."""
+        return np.ptp(values, axis=1, keepdims=True)
+
+    def describe_error(self, row: int, part: int, got: float, truth: float) -> str:
+        """How far off a quantile is."""
+        side = "high" if got > truth else "low"
+        return (
+            f"The {_QUANTILES[part]} is {got:.2f} and should be {truth:.2f}: "
+            f"{abs(got - truth):.2f} too {side}."
+        )
+
+
+def _shape(low: float, median: float, high: float) -> dict[str, float]:
+    """The a, d and e with which a SAL step with b = 1 has these quantiles.
+
+    sinh(asinh f − a) = f cosh a − √(1 + f²) sinh a, and the quantiles lie at f = −z, 0 and z.
+    """
+    z = ndtri(0.975)
+    stretch = (high - low) / (2 * z)  # d cosh a
+    bend = ((low + high) / 2 - median) / (np.sqrt(1 + z**2) - 1)  # −d sinh a
+    a = -np.arctanh(bend / stretch)
+    return {"a": a, "d": stretch / np.cosh(a), "e": median - bend}
+
+
+def _with_changes(**changed: Callable[[float], float]) -> dict[str, float]:
+    """The right numbers, some of them changed."""
+    right = _shape(*TARGET)
+    return right | {name: change(right[name]) for name, change in changed.items()}
+
+
+MATCH = Exercise(
+    id="02.4",
+    kind="match-the-target",
+    prompt=(
+        "Leave *tails b* at 1, and move *skew a*, *scale d* and *shift e* of the explorer until "
+        "the blue band goes from −1 to 3, with the median at 0. Then write down the values of "
+        "your three sliders. (You may also compute them.) Within 0.12 is close enough."
+    ),
+    stub='sliders = {"a": ..., "d": ..., "e": ...}',
+    name="sliders",
+    answer=Quantiles(("a", "d", "e"), tolerance=0.03),
+    truth=lambda: _shape(*TARGET),
+    mistakes={
+        "no skew": Mistake(
+            lambda: _shape(-1.0, 1.0, 3.0),
+            "The band is right, but the median lies in its middle, at 1. Scale and shift alone "
+            "cannot change that: you need a skew.",
+        ),
+        "skewed to the wrong side": Mistake(
+            lambda: _shape(-1.0, 2.0, 3.0),
+            "The band is right, but it is skewed to the wrong side: the long tail should point "
+            "upwards. A smaller a skews to the right.",
+        ),
+        "shift forgotten": Mistake(
+            lambda: _with_changes(e=lambda e: 0.0),
+            "Skew and scale are right. Skewing also moves the median, so move it back with the "
+            "shift e.",
+        ),
+        "sign of the shift": Mistake(
+            lambda: _with_changes(e=lambda e: -e),
+            "Skew and scale are right, but the shift has the wrong sign.",
+        ),
+    },
+    hints=(
+        "A negative a lengthens the upper tail. Begin with a, then set the other two.",
+        "The shift e moves all three quantiles by the same amount, so first get the two distances "
+        "right: 1 from the lower edge to the median, 3 from the median to the upper edge.",
+        "The ratio of the two distances depends only on a: it is 3 for a between −1.2 and −1.1. "
+        "Then d sets their size, and e the median.",
+    ),
+    solution=(
+        "low, median, high = -1, 0, 3\n"
+        "z = norm.ppf(0.975)\n"
+        "stretch = (high - low) / (2 * z)  # d cosh a\n"
+        "bend = ((low + high) / 2 - median) / (np.sqrt(1 + z**2) - 1)  # -d sinh a\n"
+        "a = -np.arctanh(bend / stretch)\n"
+        'sliders = {"a": a, "d": stretch / np.cosh(a), "e": median - bend}'
+    ),
+    explanation=(
+        "G takes quantiles to quantiles, so three quantiles are three equations for a, d and e: "
+        "with b = 1, G(f) = d (f cosh a − √(1 + f²) sinh a) + e."
     ),
 )
 
@@ -250,7 +372,7 @@ def _covariances() -> tuple[np.ndarray, np.ndarray]:
     from etgp_viz.records import flow as flow_records
     from etgp_viz.records import prior
 
-    x, (flow, params) = np.array([0.0, 1.0]), sal_step(SAL)
+    x, (flow, params) = np.array([0.0, 1.0]), _sal_step(SAL)
     K = prior.covariance_matrix(prior.kernel("rbf", 1.0, VARIANCE), x)
     return K, flow_records.covariance(x, K, flow, np.tile(params, (2, 1))).values
 
@@ -279,18 +401,18 @@ CORRELATE = Exercise(
     mistakes={
         "covariance for correlation": Mistake(
             lambda: {"before": _covariances()[0][0, 1], "after": _covariances()[1][0, 1]},
-            "These are covariances. Divide each by the two standard deviations, which here means "
-            "by the variance on the diagonal.",
+            "These are covariances. Divide each of them by the two standard deviations; here that "
+            "is the variance on the diagonal.",
         ),
         "the latent's variance": Mistake(
             lambda: _correlations(lambda K, warped: warped[0, 1] / K[0, 0]),
-            "After the flow the variance is another one: divide by the diagonal of warped, not by "
-            "that of K. A correlation never exceeds 1.",
+            "The flow changes the variance: divide by the diagonal of warped, not by that of K. A "
+            "correlation never exceeds 1.",
         ),
         "unchanged": Mistake(
             lambda: _correlations(lambda K, warped: K[0, 1] / K[0, 0]),
-            "The ranks stay, and the copula stays, but the correlation does not: it measures how "
-            "well a straight line fits, and the flow is none.",
+            "The flow keeps the ranks and the copula, but not the correlation: that measures how "
+            "well a straight line fits, and the flow is not a straight line.",
         ),
     },
     hints=(
@@ -305,8 +427,8 @@ CORRELATE = Exercise(
         'correlation = {"before": K[0, 1] / K[0, 0], "after": warped[0, 1] / warped[0, 0]}'
     ),
     explanation=(
-        "A bent map lowers the size of the correlation, although it leaves every rank in its "
-        "place. Correlation belongs to the marginals and the copula together."
+        "A curved map makes the correlation smaller in size, although it keeps every rank. "
+        "Correlation depends on the marginals and the copula together."
     ),
 )
 
@@ -318,9 +440,9 @@ LESSON = Lesson(
         "import numpy as np\n"
         "from scipy.stats import norm\n\n"
         "from etgp_viz import flows, prior\n"
-        "from etgp_viz.records import flow as flow_records\n"
+        "from etgp_viz.core.expectations import gauss_hermite\n"
         "from etgp_viz.course import check, hint, progress, solution\n"
-        "from etgp_viz.core.expectations import gauss_hermite\n\n"
+        "from etgp_viz.records import flow as flow_records\n\n"
         "flow = flows.SinhArcsinh()\n"
         f"params = flow.unconstrain({list(SAL)}).numpy()  # a, b, d, e"
     ),

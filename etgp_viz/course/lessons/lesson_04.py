@@ -1,23 +1,23 @@
-"""Exercises of lesson 04, one latent and C processes. What is heavy is loaded when it is needed."""
+"""Exercises of lesson 04, one latent and C processes.
+
+Models, and with them TensorFlow, are loaded when an answer is checked.
+"""
 
 from collections.abc import Callable
+from functools import lru_cache
+from itertools import combinations_with_replacement
 
 import numpy as np
 
-from etgp_viz.course.answers import ArrayFunction, Function, Number, Numbers
+from etgp_viz.course.answers import ArrayFunction, Function, Number, Numbers, Target
 from etgp_viz.course.exercise import Exercise, Lesson, Mistake
-from etgp_viz.course.lessons.lesson_04_target import KERNEL, MATCH
 
-__all__ = ["LESSON"]
+__all__ = ["LESSON", "hidden_covariance"]
 
 # 04.1 -----------------------------------------------------------------------------------------
 
-_GUESSED = ("f1, f2", "f1, f3", "own latents")
+_CORRELATIONS = Numbers(("f1, f2", "f1, f3", "own latents"), tolerance=0.05)
 _SCALES, _SHIFTS = (2.0, 5.0, -0.6), (1.0, -3.0, 4.0)
-
-
-def _guess(*correlations: float) -> dict[str, float]:
-    return dict(zip(_GUESSED, correlations, strict=True))
 
 
 def _drawn_correlations() -> str:
@@ -38,51 +38,51 @@ PREDICT = Exercise(
     id="04.1",
     kind="predict-then-reveal",
     prompt=(
-        "At one input x let f₀(x) have variance 1. Three classes have linear flows: f¹ = 2·f₀ + 1, "
-        "f² = 5·f₀ − 3 and f³ = −0.6·f₀ + 4. Predict three correlations at this x: that of f¹ and "
-        "f²; that of f¹ and f³; and that of f¹ and f² in the naive TGP, where the flows are the "
-        "same but each class bends a draw of its own."
+        "At one input x let f₀(x) have variance 1. Three classes have linear flows: f¹ = 2·f₀ + "
+        "1, f² = 5·f₀ − 3 and f³ = −0.6·f₀ + 4. Predict three correlations at this x: that of f¹ "
+        "and f²; that of f¹ and f³; and that of f¹ and f² in the naive TGP, where the flows are "
+        "the same but each class warps a draw of its own."
     ),
     stub='prediction = {"f1, f2": None, "f1, f3": None, "own latents": None}',
     name="prediction",
-    answer=Numbers(_GUESSED, tolerance=0.05),
-    truth=lambda: _guess(1, -1, 0),
+    answer=_CORRELATIONS,
+    truth=lambda: _CORRELATIONS.named(1, -1, 0),
     mistakes={
         "a new latent for each class": Mistake(
-            lambda: _guess(0, 0, 0),
+            lambda: _CORRELATIONS.named(0, 0, 0),
             "You drew a new latent for each class. In ETGP there is one draw of f₀, and every "
-            "class bends that same draw.",
+            "class warps that same draw.",
         ),
         "covariances": Mistake(
-            lambda: _guess(10, -1.2, 0),
-            "These are covariances, aᶜ·aᵈ·Var[f₀]. For a correlation divide by both standard "
+            lambda: _CORRELATIONS.named(10, -1.2, 0),
+            "These are covariances, aᶜ·aᵈ·Var[f₀]. For a correlation, divide by both standard "
             "deviations, |aᶜ| and |aᵈ|.",
         ),
         "scales matter": Mistake(
-            lambda: _guess(0.4, -0.3, 0),
-            "A correlation does not see how strongly a class is stretched: dividing by the "
-            "standard deviations takes |aᶜ| away. Only the sign of aᶜ is left.",
+            lambda: _CORRELATIONS.named(0.4, -0.3, 0),
+            "A correlation does not depend on how strongly a class is stretched: dividing by the "
+            "standard deviations removes |aᶜ|. Only the sign of aᶜ remains.",
         ),
         "the sign": Mistake(
-            lambda: _guess(1, 1, 0),
-            "The scale of f³ is negative: where f₀ goes up, f³ goes down.",
+            lambda: _CORRELATIONS.named(1, 1, 0),
+            "The scale of f³ is negative: when f₀ goes up, f³ goes down.",
         ),
         "equal flows link": Mistake(
-            lambda: _guess(1, -1, 1),
+            lambda: _CORRELATIONS.named(1, -1, 1),
             "In the naive TGP each class has a latent of its own, independent of the others. "
-            "Flows bend; they do not link.",
+            "Flows warp values; they do not make them dependent.",
         ),
     },
     hints=(
-        "Write f² with the help of f¹: solve f¹ = 2·f₀ + 1 for f₀ first.",
-        "If one number is a straight line of another, f² = s·f¹ + t, their correlation is 1 for "
+        "Write f² as a function of f¹: solve f¹ = 2·f₀ + 1 for f₀ first.",
+        "If one number is a linear function of another, f² = s·f¹ + t, their correlation is 1 for "
         "s > 0 and −1 for s < 0, whatever the size of s.",
         "Rising line: 1. Falling line: −1. Independent draws: 0.",
     ),
     solution='prediction = {"f1, f2": 1, "f1, f3": -1, "own latents": 0}',
     explanation=(
-        "With linear flows each class is a straight line of each other class at the same x, so "
-        "the correlation is exactly 1 or −1. Without the shared draw nothing links them."
+        "With linear flows, each class is a linear function of every other class at the same x, "
+        "so the correlation is exactly 1 or −1. Without the shared draw they are independent."
     ),
     reveal=_drawn_correlations,
 )
@@ -92,7 +92,7 @@ PREDICT = Exercise(
 
 
 def from_pivot(f1: float, a1: float, b1: float, a2: float, b2: float) -> float:
-    """f² from the pivot f¹, through f₀."""
+    """Value of f², computed from the pivot f¹ through f₀."""
     f0 = (f1 - b1) / a1
     return a2 * f0 + b2
 
@@ -116,28 +116,28 @@ PIVOT = Exercise(
     mistakes={
         "the pivot for the latent": Mistake(
             lambda: lambda f1, a1, b1, a2, b2: a2 * f1 + b2,
-            "You put f¹ into the second flow as if it were f₀. Undo the first flow before: H¹(f¹).",
+            "You put f¹ into the second flow as if it were f₀. First undo the first flow: H¹(f¹).",
         ),
         "the shift of the pivot": Mistake(
             lambda: lambda f1, a1, b1, a2, b2: a2 * f1 / a1 + b2,
-            "The shift b1 of the pivot is still in there: take it off before you divide by a1.",
+            "The shift b1 of the pivot is still there: subtract it before you divide by a1.",
         ),
         "divided before shifted": Mistake(
             lambda: lambda f1, a1, b1, a2, b2: a2 * (f1 / a1 - b1) + b2,
-            "Undo the steps in reversed order: the shift came last, so it goes first. "
-            "(f1 − b1)/a1, not f1/a1 − b1.",
+            "Undo the steps in reverse order: the shift came last, so remove it first. (f1 − "
+            "b1)/a1, not f1/a1 − b1.",
         ),
         "not undone": Mistake(
             lambda: lambda f1, a1, b1, a2, b2: a2 * (a1 * f1 + b1) + b2,
-            "You applied the first flow once more. Its inverse H¹ is needed: (f1 − b1)/a1.",
+            "You applied the first flow again. You need its inverse H¹: (f1 − b1)/a1.",
         ),
         "only the latent": Mistake(
             lambda: lambda f1, a1, b1, a2, b2: (f1 - b1) / a1,
-            "This is f₀, halfway there. Now apply the second flow to it.",
+            "This is f₀, so you are halfway there. Now apply the second flow to it.",
         ),
     },
     hints=(
-        "Two steps: back from f¹ to f₀, then forth from f₀ to f².",
+        "Two steps: back from f¹ to f₀, then forward from f₀ to f².",
         "Solve f1 = a1·f₀ + b1 for f₀.",
         "f0 = (f1 - b1) / a1, and then a2 * f0 + b2.",
     ),
@@ -147,14 +147,14 @@ PIVOT = Exercise(
         "    return a2 * f0 + b2  # apply the second one"
     ),
     explanation=(
-        "f² = G²(H¹(f¹)): one value gives all others, with no randomness left. It needs a1 ≠ 0: a "
-        "pivot that does not move says nothing about f₀."
+        "f² = G²(H¹(f¹)): one value determines all others, with no randomness left. This needs a1 "
+        "≠ 0: a constant pivot says nothing about f₀."
     ),
     properties={
         "A class is its own image: from_pivot(f1, a, b, a, b) is f1.": (
             lambda function: abs(function(0.7, -2.0, 0.3, -2.0, 0.3) - 0.7) < 1e-9
         ),
-        "There and back again gives the pivot.": (
+        "Going to f² and back gives the pivot again.": (
             lambda function: (
                 abs(function(function(0.7, 2.0, 1.0, -3.0, 4.0), -3.0, 4.0, 2.0, 1.0) - 0.7) < 1e-9
             )
@@ -184,7 +184,7 @@ def _in_blocks(block: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 
 def _by_input(K: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """The joint covariance in the other order: all classes at the first input, and so on."""
+    """Joint covariance in the other order: first all classes at the first input."""
     order = np.arange(a.size).reshape(a.shape).T.ravel()
     return joint_covariance(K, a)[np.ix_(order, order)]
 
@@ -233,18 +233,18 @@ WRITE = Exercise(
         ),
         "variance for standard deviation": Mistake(
             lambda: _in_blocks(lambda K, a, c, d: np.outer(a[c] ** 2, a[d] ** 2) * K),
-            "The scales are squared once too often. aᶜ is like a standard deviation: it comes "
-            "once from each side, and its square appears by itself where c = d.",
+            "You squared the scales. aᶜ acts like a standard deviation: it appears once on each "
+            "side, so its square arises by itself where c = d.",
         ),
         "a new latent for each class": Mistake(
             lambda: _in_blocks(lambda K, a, c, d: (c == d) * np.outer(a[c], a[c]) * K),
             "The blocks between different classes are zero: that is a new latent for each class. "
-            "Here all classes bend one f₀.",
+            "Here all classes warp the same f₀.",
         ),
         "input by input": Mistake(
             lambda: _by_input,
-            "The entries are right and their order is not: go class by class, so that the first N "
-            "rows are f¹ at all inputs.",
+            "The entries are right, but their order is not: go class by class, so that the first "
+            "N rows are f¹ at all inputs.",
         ),
         "a matrix product": Mistake(
             lambda: _in_blocks(lambda K, a, c, d: np.outer(a[c], a[d]) @ K),
@@ -252,9 +252,9 @@ WRITE = Exercise(
         ),
     },
     hints=(
-        "Begin with one pair of classes c, d: an N×N block with entries aᶜ(x)·aᵈ(x′)·K(x, x′).",
-        "np.outer(a[c], a[d]) * K is that block; np.block puts a list of lists of blocks together. "
-        "Or stack the maps: F = A f₀ with A of shape [C·N, N].",
+        "Start with one pair of classes c, d: an N×N block with entries aᶜ(x)·aᵈ(x′)·K(x, x′).",
+        "np.outer(a[c], a[d]) * K is that block; np.block joins a list of lists of blocks. Or "
+        "stack the maps: F = A f₀ with A of shape [C·N, N].",
         "A = np.concatenate([np.diag(a_c) for a_c in a]), and the joint covariance is A @ K @ A.T.",
     ),
     solution=(
@@ -263,8 +263,9 @@ WRITE = Exercise(
         "    return A @ K @ A.T"
     ),
     explanation=(
-        "All C·N values are one linear map A of N values of f₀. So their law is Gaussian, with or "
-        "without the pivot among them, and its covariance A K Aᵀ has rank N at most."
+        "All C·N values are one linear map A of N values of f₀. So their distribution is "
+        "Gaussian, with or without the pivot among them, and its covariance A K Aᵀ has rank at "
+        "most N."
     ),
     properties={
         "Five classes at two inputs are 10 values, and their covariance has rank 2.": _has_rank,
@@ -284,9 +285,10 @@ BENT = Exercise(
     id="04.4",
     kind="numeric",
     prompt=(
-        "At one input let f₀ be standard normal. Class 1 is f₀ itself, class 2 is bent: "
-        "f² = exp(f₀). Compute the correlation of f¹ and f², to two digits or more. You may use "
-        "three facts about a standard normal z: E[exp(z)] = √e, E[exp(2z)] = e², E[z·exp(z)] = √e."
+        "At one input let f₀ be standard normal. Class 1 is f₀ itself, and class 2 has a curved "
+        "flow: f² = exp(f₀). Compute the correlation of f¹ and f², to two digits or more. You may "
+        "use three facts about a standard normal z: E[exp(z)] = √e, E[exp(2z)] = e², E[z·exp(z)] "
+        "= √e."
     ),
     stub="correlation = ...",
     name="correlation",
@@ -296,7 +298,7 @@ BENT = Exercise(
         "one determines the other": Mistake(
             lambda: 1.0,
             "Each value does determine the other, but not along a straight line. A correlation is "
-            "1 only on a straight line.",
+            "1 only for a straight line.",
         ),
         "variance for standard deviation": Mistake(
             lambda: np.sqrt(np.e) / (np.e * (np.e - 1.0)),
@@ -318,14 +320,127 @@ BENT = Exercise(
         ),
     },
     hints=(
-        "Covariance first: E[f¹·f²] − E[f¹]·E[f²], and E[f¹] = 0.",
+        "First the covariance: E[f¹·f²] − E[f¹]·E[f²], where E[f¹] = 0.",
         "Var[f¹] = 1, and Var[f²] = E[exp(2z)] − E[exp(z)]².",
         "√e divided by √(e² − e).",
     ),
     solution="correlation = np.sqrt(np.e) / np.sqrt(np.e**2 - np.e)",
     explanation=(
-        "1/√(e − 1): below 1, although f² is a function of f¹. A correlation sees the straight "
-        "part of a dependence only, here the first of the Hermite terms."
+        "1/√(e − 1) is below 1, although f² is a function of f¹. A correlation measures only the "
+        "linear part of a dependence, here the first of the Hermite terms."
+    ),
+)
+
+
+# 04.5 -----------------------------------------------------------------------------------------
+
+KERNEL, NUM_INPUTS, KNOTS = "matern32", 25, 5
+
+_HIDDEN = np.array(
+    [
+        [1.5, 1.0, 0.6, 1.0, 1.5],
+        [0.4, 0.8, 1.2, 1.6, 2.0],
+        [-2.0, -1.5, -1.0, -0.6, -0.3],
+    ]
+)
+# The scales with which the explorer opens.
+_OPENING = np.array([[1.0] * KNOTS, [0.3, 0.6, 1.0, 1.4, 1.7], [-0.8] * KNOTS])
+
+
+@lru_cache(maxsize=1)
+def _inputs() -> tuple[np.ndarray, np.ndarray]:
+    """Inputs at which the target is compared, and K there."""
+    from etgp_viz.records import prior
+
+    x = np.linspace(-3.0, 3.0, NUM_INPUTS)
+    return x, prior.covariance_matrix(prior.kernel(KERNEL), x)
+
+
+def _joint(scales: np.ndarray) -> np.ndarray:
+    """Joint covariance of linear flows whose scales have these values at five knots over x."""
+    from etgp_viz.records import covariance, prior
+
+    x, K = _inputs()
+    share = (x - x[0]) / (x[-1] - x[0])
+    return covariance.joint_linear(K, np.stack([prior.profile(knots, share) for knots in scales]))
+
+
+def hidden_covariance() -> np.ndarray:
+    """Target covariance of exercise 04.5, ``[3·25, 3·25]``: three classes at 25 inputs."""
+    return _joint(_HIDDEN)
+
+
+def blocks_of(scales: np.ndarray) -> dict[str, np.ndarray]:
+    """Name → block ``[25, 25]`` of the joint covariance for these scales."""
+    blocks = _joint(scales).reshape(3, NUM_INPUTS, 3, NUM_INPUTS)
+    return {
+        f"the covariance of f{'¹²³'[c]} and f{'¹²³'[d]}": blocks[c, :, d]
+        for c, d in combinations_with_replacement(range(3), 2)
+    }
+
+
+MATCH = Exercise(
+    id="04.5",
+    kind="match-the-target",
+    prompt=(
+        "Find linear flows whose covariance is the hidden target. Give the scales of three "
+        "classes at five knots over x (x = −3, −1.5, 0, 1.5 and 3): either the explorer above, "
+        "once you have shaped a¹, a² and a³ in it, or a dictionary with five numbers each for a1, "
+        "a2 and a3. Every block must be within 10 % of the target; the reply says how close you "
+        "are."
+    ),
+    stub="shaped = ...",
+    name="shaped",
+    answer=Target(
+        ("a1", "a2", "a3"),
+        KNOTS,
+        blocks_of,
+        tolerance=0.1,
+        given={"family": "linear", "kernel": KERNEL, "lengthscale": 1.0, "variance": 1.0},
+    ),
+    truth=lambda: _HIDDEN,
+    mistakes={
+        "variance for standard deviation": Mistake(
+            lambda: np.sign(_HIDDEN) * _HIDDEN**2,
+            "You took variances for scales. Var[fᶜ(x)] = aᶜ(x)²·K(x, x), so a scale is the square "
+            "root of a variance.",
+        ),
+        "no signs": Mistake(
+            lambda: np.abs(_HIDDEN),
+            "The sizes are right, but a sign is wrong. A variance does not show the sign of aᶜ; "
+            "the covariance with another class does.",
+        ),
+        "classes exchanged": Mistake(
+            lambda: _HIDDEN[[0, 2, 1]],
+            "You swapped classes 2 and 3.",
+        ),
+        "back to front": Mistake(
+            lambda: _HIDDEN[:, ::-1],
+            "The scales run from right to left: the first of the five numbers belongs to x = −3.",
+        ),
+        "as it opened": Mistake(
+            lambda: _OPENING,
+            "These are the flows with which the explorer opens. Move the scales: ∿ beside a scale "
+            "shows its five knots.",
+        ),
+    },
+    hints=(
+        "Start on the diagonal: K(x, x) = 1 here, so the variance of class c at x is aᶜ(x)².",
+        "The table has variances at the five knots. Their square roots are the sizes of the "
+        "scales; the signs follow from the covariances with f¹. You may choose one class to be "
+        "positive.",
+        "size = np.sqrt(...) of Var[f¹], Var[f²], Var[f³] in the table, and a minus for class 3.",
+    ),
+    solution=(
+        "joint = target.reshape(3, 25, 3, 25)  # [class, input, class, input]\n"
+        "size = np.sqrt([np.diag(joint[c, :, c]) for c in range(3)])  # Var = a²·K(x, x)\n"
+        "sign = np.sign([np.diag(joint[0, :, c]) for c in range(3)])  # of Cov[f¹, fᶜ]\n"
+        "a1, a2, a3 = (sign * size)[:, ::6]  # every sixth input is a knot\n"
+        'shaped = {"a1": a1, "a2": a2, "a3": a3}'
+    ),
+    explanation=(
+        "Variances give the sizes of the scales and covariances their signs, up to one common "
+        "sign: f₀ and −f₀ have the same distribution, so a and −a give the same covariance."
     ),
 )
 
@@ -337,7 +452,7 @@ LESSON = Lesson(
         "import numpy as np\n\n"
         "from etgp_viz import prior\n"
         "from etgp_viz.course import check, hint, progress, solution\n"
-        "from etgp_viz.course.lessons.lesson_04_target import hidden_covariance\n\n"
+        "from etgp_viz.course.lessons.lesson_04 import hidden_covariance\n\n"
         "x = np.linspace(-3, 3, 25)\n"
         f'K = prior.covariance_matrix(prior.kernel("{KERNEL}"), x)  # of f₀ at 25 inputs\n'
         "target = hidden_covariance()  # for the last exercise"
@@ -350,8 +465,8 @@ LESSON = Lesson(
             "reading, but keep exercise 04.4: it needs no series."
         ),
         "Predict": (
-            "**What goes wrong.** Most answer with ratios of scales. Ask the room for the "
-            "correlation of a height in metres with the same height in feet.\n\n"
+            "**What goes wrong.** Most answer with ratios of scales. Ask the class for the "
+            "correlation between a height in metres and the same height in feet.\n\n"
             "**Ask.** Which of the three numbers changes if all shifts change?"
         ),
         "Play": (

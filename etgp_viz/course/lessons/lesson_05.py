@@ -1,86 +1,74 @@
-"""Exercises of lesson 05, inference. What is heavy is loaded when it is needed."""
+"""Exercises of lesson 05, inference.
+
+Models, and with them TensorFlow, are loaded when an answer is checked.
+"""
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from scipy.special import log_softmax, logsumexp
 
-from etgp_viz.course.answers import ArrayFunction, Number, Numbers
+from etgp_viz.course.answers import ArrayFunction, Function, Number, Numbers
 from etgp_viz.course.exercise import Exercise, Lesson, Mistake
-from etgp_viz.course.lessons.lesson_05_quadrature import QUADRATURE, READ
 
-__all__ = ["LESSON"]
+__all__ = ["LESSON", "example_model", "expected_log_likelihood", "latent_posterior"]
 
 
 # 05.1 -----------------------------------------------------------------------------------------
 
-_GUESSED = ("KLs, SVGP", "KLs, ETGP", "integral, SVGP", "integral, ETGP")
-
-
-def _guess(*counts: float) -> dict[str, float]:
-    return dict(zip(_GUESSED, counts, strict=True))
-
+_COUNTS = Numbers(("KLs, SVGP", "KLs, ETGP", "integral, SVGP", "integral, ETGP"), tolerance=0.01)
 
 PREDICT = Exercise(
     id="05.1",
     kind="predict-then-reveal",
     prompt=(
         "A classifier has C = 10 classes. An SVGP has ten independent Gaussian processes, an ETGP "
-        "one process and ten flows. Both are trained by a bound of the form *fit to the data minus "
-        "distance from the prior*, where the distance of a Gaussian process is a KL between two "
-        "Gaussians. How many such KLs does each bound have? And the fit of one row is an "
-        "expectation over the unknown values of the latents there: over how many dimensions is "
-        "that integral, for each model (dropout aside)?"
+        "one process and ten flows. Both are trained by a bound of the form *fit to the data "
+        "minus distance from the prior*, where the distance of a Gaussian process is a KL between "
+        "two Gaussians. How many such KLs does each bound have? The fit of one row is an "
+        "expectation over the unknown values of the latents there. How many dimensions does that "
+        "integral have for each model (ignore dropout)?"
     ),
-    stub=(
-        "prediction = {\n"
-        '    "KLs, SVGP": None,\n'
-        '    "KLs, ETGP": None,\n'
-        '    "integral, SVGP": None,\n'
-        '    "integral, ETGP": None,\n'
-        "}"
-    ),
+    stub="\n".join(["prediction = {", *(f'    "{name}": None,' for name in _COUNTS.parts), "}"]),
     name="prediction",
-    answer=Numbers(_GUESSED, tolerance=0.01),
-    truth=lambda: _guess(10, 1, 10, 1),
+    answer=_COUNTS,
+    truth=lambda: _COUNTS.named(10, 1, 10, 1),
     mistakes={
         "KL multiplied by C": Mistake(
-            lambda: _guess(10, 10, 10, 1),
-            "You multiplied the KL by C. ETGP has one latent, and so one q to keep near one prior; "
-            "bending both by the same flows changes nothing in their KL.",
+            lambda: _COUNTS.named(10, 10, 10, 1),
+            "You multiplied the KL by C. ETGP has one latent, so it has one q to keep near one "
+            "prior; warping both with the same flows does not change their KL.",
         ),
         "a dimension for each flow": Mistake(
-            lambda: _guess(10, 1, 10, 10),
+            lambda: _COUNTS.named(10, 1, 10, 10),
             "Ten flows of *one* unknown number: once f₀(x) is known, all ten values are. The "
             "integral has one dimension.",
         ),
         "class by class": Mistake(
-            lambda: _guess(10, 1, 1, 1),
+            lambda: _COUNTS.named(10, 1, 1, 1),
             "The softmax needs all ten values at once, and in an SVGP they are ten independent "
             "unknowns: the integral does not split into one for each class.",
         ),
         "one KL for ten processes": Mistake(
-            lambda: _guess(1, 1, 10, 1),
+            lambda: _COUNTS.named(1, 1, 10, 1),
             "An SVGP has ten processes, each with a q of its own: ten KLs.",
         ),
     },
     hints=(
         "Count unknown functions, not classes.",
-        "Each unknown function has inducing values with a q and a prior, hence a KL; and at each "
+        "Each unknown function has inducing values with a q and a prior, and so one KL. At each "
         "input it has one unknown value.",
         "SVGP: ten unknown functions. ETGP: one.",
     ),
     solution=(
-        "prediction = {\n"
-        '    "KLs, SVGP": 10,\n'
-        '    "KLs, ETGP": 1,\n'
-        '    "integral, SVGP": 10,\n'
-        '    "integral, ETGP": 1,\n'
-        "}"
+        'prediction = {"KLs, SVGP": 10, "KLs, ETGP": 1, "integral, SVGP": 10, "integral, ETGP": 1}'
     ),
     explanation=(
-        "One latent is one KL and one dimension, whatever C is. With 20 nodes in each dimension, "
-        "quadrature would need 20 evaluations for ETGP and 20¹⁰ for the SVGP, which is why that "
-        "one draws random numbers."
+        "One latent means one KL and one dimension, whatever C is. With 20 nodes in each "
+        "dimension, quadrature needs 20 evaluations for ETGP and 20¹⁰ for the SVGP, which is why "
+        "the SVGP uses Monte Carlo."
     ),
 )
 
@@ -88,12 +76,23 @@ PREDICT = Exercise(
 # 05.2 -----------------------------------------------------------------------------------------
 
 
-def latent_posterior(
-    Kxx: np.ndarray, Kxz: np.ndarray, Kzz: np.ndarray, m: np.ndarray, S: np.ndarray
-) -> np.ndarray:
-    """Means and variances of q(f₀) at N inputs, ``[2, N]``."""
-    A = np.linalg.solve(Kzz, Kxz.T).T  # Kxz Kzz⁻¹, [N, M]
-    return np.stack([A @ m, Kxx - np.sum(A @ (Kzz - S) * A, axis=1)])
+def _posterior(
+    variance: Callable = lambda Kxx, explained, uncertain: Kxx - explained + uncertain,
+    mean: Callable = lambda A, Kxz, m: A @ m,
+) -> Callable[..., np.ndarray]:
+    """Function for means and variances, from ``diag(A Kzz Aᵀ)`` and ``diag(A S Aᵀ)``."""
+
+    def function(*matrices: np.ndarray) -> np.ndarray:
+        Kxx, Kxz, Kzz, m, S = matrices
+        A = np.linalg.solve(Kzz, Kxz.T).T  # Kxz Kzz⁻¹, [N, M]
+        explained, uncertain = (np.sum(A @ matrix * A, axis=1) for matrix in (Kzz, S))
+        return np.stack([mean(A, Kxz, m), variance(Kxx, explained, uncertain)])
+
+    return function
+
+
+#: means and variances of q(f₀) at N inputs, ``[2, N]``
+latent_posterior = _posterior()
 
 
 def _some_moments(rng: np.random.Generator) -> list[np.ndarray]:
@@ -107,26 +106,7 @@ def _some_moments(rng: np.random.Generator) -> list[np.ndarray]:
     return [np.full(4, 1.5), kernel(x, z), kernel(z, z), rng.normal(size=3), 0.3 * root @ root.T]
 
 
-def _with(
-    mean: Callable[..., np.ndarray] | None = None, variance: Callable[..., np.ndarray] | None = None
-) -> Callable[..., np.ndarray]:
-    """The function, with another mean or variance of (A, Kxx, Kxz, Kzz, m, S)."""
-
-    def function(
-        Kxx: np.ndarray, Kxz: np.ndarray, Kzz: np.ndarray, m: np.ndarray, S: np.ndarray
-    ) -> np.ndarray:
-        right = latent_posterior(Kxx, Kxz, Kzz, m, S)
-        given = (np.linalg.solve(Kzz, Kxz.T).T, Kxx, Kxz, Kzz, m, S)
-        return np.stack(
-            [f(*given) if f else row for f, row in zip((mean, variance), right, strict=True)]
-        )
-
-    return function
-
-
-def _spread(A: np.ndarray, S: np.ndarray) -> np.ndarray:
-    return np.sum(A @ S * A, axis=1)
-
+_KXX, _KXZ, _KZZ, _M, _S = _some_moments(np.random.default_rng(1))
 
 POSTERIOR = Exercise(
     id="05.2",
@@ -148,39 +128,37 @@ POSTERIOR = Exercise(
     truth=lambda: latent_posterior,
     mistakes={
         "Kzz + S": Mistake(
-            lambda: _with(variance=lambda A, Kxx, Kxz, Kzz, m, S: Kxx - _spread(A, Kzz + S)),
-            "This is Kzz + S, as the paper prints it: a slip, which even gives negative variances. "
-            "Not knowing u₀ must add variance: Kzz − S.",
+            lambda: _posterior(lambda Kxx, explained, uncertain: Kxx - explained - uncertain),
+            "This is Kzz + S, as printed in the paper: a slip, which can even give negative "
+            "variances. Uncertainty about u₀ must add variance: Kzz − S.",
         ),
         "S forgotten": Mistake(
-            lambda: _with(variance=lambda A, Kxx, Kxz, Kzz, m, S: Kxx - _spread(A, Kzz)),
-            "This is the variance if u₀ were known exactly. It is not: S must come in.",
+            lambda: _posterior(lambda Kxx, explained, uncertain: Kxx - explained),
+            "This would be the variance if u₀ were known exactly. It is not, so S must appear.",
         ),
         "the prior forgotten": Mistake(
-            lambda: _with(variance=lambda A, Kxx, Kxz, Kzz, m, S: _spread(A, S)),
-            "Only the part that comes from not knowing u₀ is there. Between the inducing points f₀ "
-            "is uncertain even if u₀ is known.",
+            lambda: _posterior(lambda Kxx, explained, uncertain: uncertain),
+            "You have only the part that comes from not knowing u₀. Between the inducing points, "
+            "f₀ is uncertain even if u₀ is known.",
         ),
         "nothing taken away": Mistake(
-            lambda: _with(variance=lambda A, Kxx, Kxz, Kzz, m, S: Kxx + _spread(A, S)),
+            lambda: _posterior(lambda Kxx, explained, uncertain: Kxx + uncertain),
             "Knowing something about u₀ must lower the prior variance: the term with Kzz is "
             "missing.",
         ),
         "standard deviations": Mistake(
-            lambda: _with(
-                variance=lambda A, Kxx, Kxz, Kzz, m, S: np.sqrt(Kxx - _spread(A, Kzz - S))
-            ),
-            "These are standard deviations. Asked are variances: no square root.",
+            lambda: lambda *matrices: latent_posterior(*matrices) ** [[1.0], [0.5]],
+            "These are standard deviations. The exercise asks for variances: no square root.",
         ),
         "no Kzz⁻¹": Mistake(
-            lambda: _with(mean=lambda A, Kxx, Kxz, Kzz, m, S: Kxz @ m),
+            lambda: _posterior(mean=lambda A, Kxz, m: Kxz @ m),
             "The mean is Kxz Kzz⁻¹ m, and here Kzz⁻¹ is missing.",
         ),
     },
     hints=(
-        "Compute A = Kxz Kzz⁻¹ first; both results are made of it.",
-        "The mean is A m. The variance is the prior's, minus what knowing u₀ takes away, plus what "
-        "not quite knowing it gives back.",
+        "Compute A = Kxz Kzz⁻¹ first; you need it for both results.",
+        "The mean is A m. The variance is the prior's, minus what knowing u₀ removes, plus what "
+        "the uncertainty about u₀ adds.",
         "A = np.linalg.solve(Kzz, Kxz.T).T; the variances are Kxx - np.sum(A @ (Kzz - S) * A, "
         "axis=1), and np.stack([means, variances]) has the right shape.",
     ),
@@ -191,28 +169,20 @@ POSTERIOR = Exercise(
         "    return np.stack([A @ m, variances])"
     ),
     explanation=(
-        "Kxx − A Kzz Aᵀ is what is left when u₀ is known, and A S Aᵀ is what not knowing it adds. "
+        "Kxx − A Kzz Aᵀ remains when u₀ is known, and A S Aᵀ is added by not knowing it. "
         "Together: Kxx − A (Kzz − S) Aᵀ, with a minus."
     ),
     properties={
         "If q is the prior (m = 0, S = Kzz), the variance is that of the prior.": (
-            lambda function: np.allclose(function(*_prior_case())[1], 1.5)
+            lambda function: np.allclose(function(_KXX, _KXZ, _KZZ, 0 * _M, _KZZ)[1], 1.5)
         ),
         "At an inducing point whose value is known (S = 0), the variance is 0.": (
-            lambda function: np.allclose(function(*_known_case())[1], 0.0, atol=1e-9)
+            lambda function: np.allclose(
+                function(np.diag(_KZZ), _KZZ, _KZZ, _M, 0 * _S)[1], 0.0, atol=1e-9
+            )
         ),
     },
 )
-
-
-def _prior_case() -> list[np.ndarray]:
-    Kxx, Kxz, Kzz, m, _ = _some_moments(np.random.default_rng(1))
-    return [Kxx, Kxz, Kzz, 0.0 * m, Kzz]
-
-
-def _known_case() -> list[np.ndarray]:
-    _, _, Kzz, m, S = _some_moments(np.random.default_rng(1))
-    return [np.diag(Kzz), Kzz, Kzz, m, 0.0 * S]
 
 
 # 05.3 -----------------------------------------------------------------------------------------
@@ -221,9 +191,9 @@ BOUND = Exercise(
     id="05.3",
     kind="numeric",
     prompt=(
-        "A step of training sees a mini-batch of B = 50 out of N = 600 rows, of C = 5 classes. The "
-        "expected log-likelihoods of the 50 rows add up to −40, KL[q(u₀) ‖ p(u₀)] is 12, and the "
-        "weight decay KL_W is 3. What is the ELBO (its estimate from this step)?"
+        "A step of training sees a mini-batch of B = 50 out of N = 600 rows, of C = 5 classes. "
+        "The expected log-likelihoods of the 50 rows add up to −40, KL[q(u₀) ‖ p(u₀)] is 12, and "
+        "the weight decay KL_W is 3. What is the ELBO, as estimated from this step?"
     ),
     stub="elbo = ...",
     name="elbo",
@@ -232,36 +202,254 @@ BOUND = Exercise(
     mistakes={
         "mini-batch scale forgotten": Mistake(
             lambda: -40 - 12 - 3,
-            "You forgot the scale of the mini-batch: 50 rows stand for 600, so their sum counts "
-            "N/B = 12 times.",
+            "You forgot to scale the mini-batch: 50 rows represent 600, so their sum counts N/B = "
+            "12 times.",
         ),
         "everything scaled": Mistake(
             lambda: 12 * (-40 - 12 - 3),
-            "Only the sum over rows is scaled by N/B. The KLs are there once, however many rows "
+            "Only the sum over rows is scaled by N/B. The KLs appear once, however many rows "
             "there are.",
         ),
         "KL multiplied by C": Mistake(
             lambda: 12 * -40 - 5 * 12 - 3,
-            "You multiplied the KL by C. There is one latent, and so one KL.",
+            "You multiplied the KL by C. There is one latent, so there is one KL.",
         ),
         "KL added": Mistake(
             lambda: 12 * -40 + 12 + 3,
-            "The KLs are a price: they are subtracted.",
+            "The KLs are penalties: subtract them.",
         ),
         "the mean of the rows": Mistake(
             lambda: -40 / 50 - 12 - 3,
-            "This takes the mean over rows. The ELBO has the sum over all N of them.",
+            "You took the mean over rows. The ELBO has the sum over all N of them.",
         ),
     },
     hints=(
-        "Which of the three numbers are sums over rows, and which are there once?",
-        "50 rows stand for 600: multiply their sum by 600/50. Then subtract both KLs.",
+        "Which of the three numbers are sums over rows, and which appear once?",
+        "50 rows represent 600: multiply their sum by 600/50. Then subtract both KLs.",
         "600 / 50 * (-40) - 12 - 3",
     ),
     solution="elbo = 600 / 50 * (-40) - 12 - 3",
     explanation=(
-        "The sum over rows is scaled by N/B, which makes the estimate right on average over "
-        "mini-batches; one KL for the one latent, one penalty for the network, and no C anywhere."
+        "Scaling the sum over rows by N/B makes the estimate right on average over mini-batches. "
+        "There is one KL for the one latent, one penalty for the network, and no C anywhere."
+    ),
+)
+
+
+# 05.4 -----------------------------------------------------------------------------------------
+
+
+def _values(mean: float, variance: float, a: np.ndarray, b: np.ndarray, nodes: np.ndarray) -> Any:
+    """Values of all classes at the nodes, ``[Q, C]``."""
+    return a * (mean + np.sqrt(variance) * nodes)[:, None] + b
+
+
+def _averaged(average: Callable[..., Any]) -> Callable[..., float]:
+    """Function that averages the log probabilities ``[Q, C]`` at the nodes."""
+
+    def function(*row: Any) -> float:
+        mean, variance, a, b, label, nodes, weights = row
+        log_p = log_softmax(_values(mean, variance, a, b, nodes), axis=1)
+        return float(average(log_p, label, weights))
+
+    return function
+
+
+#: E[log softmax(a·f₀ + b)_label] for f₀ ~ N(mean, variance), by quadrature
+expected_log_likelihood = _averaged(lambda log_p, label, weights: weights @ log_p[:, label])
+
+
+def _own_latents(*row: Any) -> float:
+    """The same with an independent latent for each of three classes: a grid of Q³ nodes."""
+    mean, variance, a, b, label, nodes, w = row
+    f = _values(mean, variance, a, b, nodes)
+    grid = logsumexp(np.stack(np.meshgrid(*f.T, indexing="ij")), axis=0)
+    return float(w @ f[:, label] - np.einsum("ijk,i,j,k->", grid, w, w, w))
+
+
+_nodes, _weights = np.polynomial.hermite_e.hermegauss(20)
+_RULE = _nodes, _weights / _weights.sum()  # for a standard normal
+
+
+def _some_row(rng: np.random.Generator) -> list[Any]:
+    a, b = rng.normal(size=3), rng.normal(size=3)
+    mean, variance = round(float(rng.normal()), 2), round(float(rng.uniform(1.5, 4.0)), 2)
+    return [mean, variance, a, b, int(rng.integers(3)), *_RULE]
+
+
+QUADRATURE = Exercise(
+    id="05.4",
+    kind="write-a-function",
+    prompt=(
+        "Write `expected_log_likelihood(mean, variance, a, b, label, nodes, weights)`: the "
+        "expectation of log softmax(f¹, …, fᶜ) at the row's label, for f₀ ~ N(mean, variance) and "
+        "linear flows with scales a and shifts b (arrays of length C). `nodes` and `weights` are "
+        "a Gauss–Hermite rule for a standard normal z: E[h(z)] is approximately the sum of "
+        "weights·h(nodes). You can use `log_softmax(values, axis=1)` from the first cell."
+    ),
+    stub=(
+        "def expected_log_likelihood(mean, variance, a, b, label, nodes, weights):\n    return ..."
+    ),
+    name="expected_log_likelihood",
+    answer=Function(
+        "expected_log_likelihood",
+        ("mean", "variance", "a", "b", "label", "nodes", "weights"),
+        ("the expectation",),
+        _some_row,
+    ),
+    truth=lambda: expected_log_likelihood,
+    mistakes={
+        "variance for standard deviation": Mistake(
+            lambda: lambda mean, variance, *rest: expected_log_likelihood(mean, variance**2, *rest),
+            "You scaled the nodes by the variance. f₀ = mean + (standard deviation)·z: take the "
+            "square root.",
+        ),
+        "log of the mean": Mistake(
+            lambda: _averaged(lambda log_p, label, weights: np.log(weights @ np.exp(log_p))[label]),
+            "This is the log of the expected probability. The ELBO has the expectation of the log, "
+            "which is lower (Jensen's inequality).",
+        ),
+        "at the mean": Mistake(
+            lambda: lambda mean, variance, a, b, label, *_: log_softmax(a * mean + b)[label],
+            "You used only the mean of f₀. The uncertainty of f₀ must enter, node by node.",
+        ),
+        "a new latent for each class": Mistake(
+            lambda: _own_latents,
+            "You used a separate latent for each class. All classes warp the same f₀: at a node "
+            "they all see the same number.",
+        ),
+        "no weights": Mistake(
+            lambda: _averaged(lambda log_p, label, weights: np.mean(log_p[:, label])),
+            "The nodes are not equally likely: sum with the weights instead of taking the mean.",
+        ),
+        "no normalisation": Mistake(
+            lambda: lambda mean, variance, a, b, label, *_: a[label] * mean + b[label],
+            "This is the expectation of the label's own value. The log of the softmax also "
+            "subtracts log Σ exp of all classes.",
+        ),
+    },
+    hints=(
+        "Where are the nodes on the axis of f₀? At mean + √variance·nodes.",
+        "Apply the flows of all classes to all of them: a * f0[:, None] + b has shape [Q, C].",
+        "weights @ log_softmax(a * f0[:, None] + b, axis=1)[:, label]",
+    ),
+    solution=(
+        "def expected_log_likelihood(mean, variance, a, b, label, nodes, weights):\n"
+        "    f0 = mean + np.sqrt(variance) * nodes  # [Q]\n"
+        "    f = a * f0[:, None] + b  # all classes at each node, [Q, C]\n"
+        "    return weights @ log_softmax(f, axis=1)[:, label]"
+    ),
+    explanation=(
+        "Q evaluations of a softmax, whatever C is: one latent makes the integral "
+        "one-dimensional. LOTUS lets us integrate over f₀ and never over the warped values."
+    ),
+    properties={
+        "With equal flows all classes are equally likely: −log C.": (
+            lambda function: np.isclose(
+                function(0.3, 2.0, np.ones(4), np.zeros(4), 1, *_RULE), -np.log(4)
+            )
+        ),
+        "Without variance it is the log softmax itself.": (
+            lambda function: np.isclose(
+                function(1.0, 0.0, np.array([2.0, 0.0]), np.zeros(2), 0, *_RULE),
+                log_softmax([2.0, 0.0])[0],
+            )
+        ),
+    },
+)
+
+
+# 05.5 -----------------------------------------------------------------------------------------
+
+
+def example_model() -> tuple[Any, tuple[np.ndarray, np.ndarray]]:
+    """An ETGP of four classes with random SAL flows and a wide q(u₀), and data for it."""
+    from etgp_viz.core import flows
+    from etgp_viz.core.model import ETGP
+    from etgp_viz.records import prior
+
+    rng, C, Z = np.random.default_rng(0), 4, np.linspace(-3.0, 3.0, 10)
+    network = prior.random_network(flows.SAL(1), C, seed=7)
+    model = ETGP(prior.kernel("rbf"), network, Z[:, None], whiten=False)
+    # A belief that is as smooth as the prior: m = L v and S = 0.7² L Lᵀ with L Lᵀ = Kzz.
+    root = np.linalg.cholesky(prior.covariance_matrix(model.kernel, Z) + 1e-6 * np.eye(len(Z)))
+    model.q_mu.assign(root @ rng.normal(size=(len(Z), 1)))
+    model.q_sqrt.assign(0.7 * root[None])
+    return model, (np.linspace(-3, 3, 60)[:, None], rng.integers(0, C, (60, 1)))
+
+
+NODES, DRAWS = 8, 256
+
+
+@lru_cache(maxsize=1)
+def _errors() -> tuple[float, float]:
+    """Error of quadrature with NODES nodes, standard error of Monte Carlo with DRAWS draws."""
+    from etgp_viz.records import inference as inference_records
+
+    errors = inference_records.node_errors(*example_model())
+    quadrature = errors.quadrature[list(errors.nodes).index(NODES)]
+    return float(quadrature), float(errors.standard_error[list(errors.draws).index(DRAWS)])
+
+
+def _needed_draws() -> float:
+    quadrature, monte_carlo = _errors()
+    return DRAWS * (monte_carlo / quadrature) ** 2
+
+
+READ = Exercise(
+    id="05.5",
+    kind="read-the-plot",
+    prompt=(
+        f"Read two numbers off the picture above: the error of quadrature with Q = {NODES} nodes, "
+        f"and the standard error of Monte Carlo with S = {DRAWS} draws. How many draws per row "
+        f"would Monte Carlo need for a standard error as small as the error of {NODES} nodes? "
+        "Give the power of ten: 3 for a thousand, 3.5 for about three thousand, 4 for ten thousand."
+    ),
+    stub="power_of_ten = ...",
+    name="power_of_ten",
+    answer=Number(tolerance=0.06),
+    truth=lambda: np.log10(_needed_draws()),
+    mistakes={
+        "linear": Mistake(
+            lambda: np.log10(DRAWS * _errors()[1] / _errors()[0]),
+            "A standard error falls with the square root of the number of draws: for a tenth of "
+            "it, a hundred times as many.",
+        ),
+        "the factor alone": Mistake(
+            lambda: np.log10((_errors()[1] / _errors()[0]) ** 2),
+            f"This is only the factor: multiply it by the {DRAWS} draws you started from.",
+        ),
+        "the number itself": Mistake(
+            _needed_draws,
+            "This is the number of draws. The exercise asks for the power of ten, its logarithm "
+            "to base 10.",
+        ),
+        "upside down": Mistake(
+            lambda: np.log10(DRAWS * (_errors()[0] / _errors()[1]) ** 2),
+            "You inverted the ratio: quadrature is more accurate here, so Monte Carlo needs more "
+            f"than {DRAWS} draws.",
+        ),
+    },
+    hints=(
+        "Both axes are logarithmic. Hover over a marker to read its value.",
+        "The standard error is σ/√S. If it must become r times smaller, S must become r² times "
+        "larger.",
+        f"np.log10({DRAWS} * (standard_error / error_of_quadrature) ** 2)",
+    ),
+    solution=(
+        "from etgp_viz.course.lessons.lesson_05 import example_model\n"
+        "from etgp_viz.records import inference as inference_records\n\n"
+        "errors = inference_records.node_errors(*example_model())\n"
+        f"ratio = errors.standard_error[list(errors.draws).index({DRAWS})]\n"
+        f"ratio /= errors.quadrature[list(errors.nodes).index({NODES})]\n"
+        f"power_of_ten = np.log10({DRAWS} * ratio**2)"
+    ),
+    explanation=(
+        "Each further digit costs Monte Carlo a hundred times as many draws, but quadrature only "
+        "a few nodes. That is the benefit of one dimension; C independent latents do not have it."
+    ),
+    reveal=lambda: (
+        f"Computed from the unrounded errors: about {_needed_draws():.1g} draws per row."
     ),
 )
 
@@ -286,8 +474,8 @@ LESSON = Lesson(
             "board (ten functions? ten flows? one function and some weights?) before any formula."
         ),
         "Play": (
-            "**Show with *present*.** Preset *A class that is at home in one place*: press play "
-            "and let the room say, while it learns, which picture shows f₀ and which the flows."
+            "**Show with *present*.** Preset *A class that is at home in one place*: press play, "
+            "and while it learns let the class say which picture shows f₀ and which the flows."
         ),
         "Derive: a few points that stand for all": (
             "**What goes wrong.** The sign. Let them test a formula before they believe it: put "
@@ -296,11 +484,11 @@ LESSON = Lesson(
         ),
         "Derive: the bound, step by step": (
             "**What goes wrong.** *KL times C* and *Jacobians in the bound* are the same mistake: "
-            "bending is seen as adding uncertainty. Say: q and prior are bent alike, so nothing "
-            "between them changes. Scaling the KL by N/B is the other classic."
+            "students think that warping adds uncertainty. Say: q and the prior are warped alike, "
+            "so nothing between them changes. Scaling the KL by N/B is the other classic."
         ),
         "Derive: one dimension": (
-            "**Ask.** Why is an expectation over C bent values an integral over one number? Let "
+            "**Ask.** Why is an expectation over C warped values an integral over one number? Let "
             "somebody say LOTUS in their own words: average h(G(f₀)) over f₀, never look for the "
             "density of G(f₀)."
         ),

@@ -1,4 +1,4 @@
-"""Exercises of lesson 06, cost versus classes. Every figure comes from the reference run."""
+"""Exercises of lesson 06, cost versus classes. All figures come from the reference run."""
 
 import inspect
 import json
@@ -15,7 +15,7 @@ from etgp_viz.course.exercise import Exercise, Lesson, Mistake
 __all__ = ["LESSON", "gp_operations"]
 
 
-#: who races in this lesson
+#: models that are compared in this lesson
 MODELS = ["etgp-linear", "svgp-separate", "svgp-shared", "svgp-batched"]
 
 
@@ -26,75 +26,71 @@ def _table() -> pd.DataFrame:
 
 
 def _steps(model: str) -> tuple[np.ndarray, np.ndarray]:
-    """C and the seconds of a step, of one model in the reference run."""
+    """Numbers of classes and seconds per step of one model in the reference run."""
     rows = _table()[_table()["model"] == model]
     return rows["classes"].to_numpy(float), rows["step"].to_numpy(float)
 
 
 # 06.1 -----------------------------------------------------------------------------------------
 
-_GUESSED = ("svgp-separate", "svgp-shared", "etgp")
-
-
-def _guess(*slopes: float) -> dict[str, float]:
-    return dict(zip(_GUESSED, slopes, strict=True))
+_SLOPES = Numbers(("svgp-separate", "svgp-shared", "etgp"), tolerance=0.15)
 
 
 def _measured_slopes() -> str:
-    found = timing.slopes(_table()).set_index("model")
-    told = [
-        f"{timing.MODELS[model].label} {found.slope[model]:.2f} "
-        f"({found.low[model]:.2f} to {found.high[model]:.2f})"
+    slopes = timing.slopes(_table()).set_index("model")
+    texts = [
+        f"{timing.MODELS[model].label} {slopes.slope[model]:.2f} "
+        f"({slopes.low[model]:.2f} to {slopes.high[model]:.2f})"
         for model in ("svgp-separate", "svgp-shared", "etgp-linear")
     ]
-    return f"Measured in the reference run, for the whole step: {', '.join(told)}."
+    return f"Measured in the reference run, for the whole step: {', '.join(texts)}."
 
 
 PREDICT = Exercise(
     id="06.1",
     kind="predict-then-reveal",
     prompt=(
-        "Before you look at any time: think of the **Gaussian process work alone**, with many "
-        "rows N and a large number of classes C. On paper with two logarithmic axes, work that "
-        "grows like C to the power s is a line of slope s. Which slope does the work have in C "
-        "for SVGP with separate kernels, for SVGP with one shared kernel, and for ETGP?"
+        "Before you look at any measured time, think of the **Gaussian process work alone**, with "
+        "many rows N and a large number of classes C. In a plot with two logarithmic axes, work "
+        "that grows like C to the power s is a line of slope s. What is the slope of this work in "
+        "C for SVGP with separate kernels, for SVGP with one shared kernel, and for ETGP?"
     ),
     stub='prediction = {"svgp-separate": None, "svgp-shared": None, "etgp": None}',
     name="prediction",
-    answer=Numbers(_GUESSED, tolerance=0.15),
-    truth=lambda: _guess(1, 1, 0),
+    answer=_SLOPES,
+    truth=lambda: _SLOPES.named(1, 1, 0),
     mistakes={
         "a process per class in ETGP": Mistake(
-            lambda: _guess(1, 1, 1),
-            "ETGP has one Gaussian process for all classes; what it has C of are flows, and those "
-            "are not Gaussian process work.",
+            lambda: _SLOPES.named(1, 1, 1),
+            "ETGP has one Gaussian process for all classes. It has C flows, but flows are not "
+            "Gaussian process work.",
         ),
         "sharing a kernel shares the process": Mistake(
-            lambda: _guess(1, 0, 0),
-            "A shared kernel is factorised once, which takes C away from M³. There are still C "
-            "processes, each with its own q(u), and so C stays in front of N·M².",
+            lambda: _SLOPES.named(1, 0, 0),
+            "A shared kernel is factorised once, which removes C from the M³ term. There are "
+            "still C processes, each with its own q(u), so C stays in front of N·M².",
         ),
         "the exponent of M": Mistake(
-            lambda: _guess(3, 1, 0),
-            "3 is the exponent of M. Ask what happens to C·M³ when C doubles and M stays.",
+            lambda: _SLOPES.named(3, 1, 0),
+            "3 is the exponent of M. What happens to C·M³ when C doubles and M stays the same?",
         ),
         "exponents added": Mistake(
-            lambda: _guess(2, 1, 0),
+            lambda: _SLOPES.named(2, 1, 0),
             "Both terms of C·M³ + C·N·M² have one factor C. A sum of two lines of slope 1 has "
             "slope 1: exponents do not add up.",
         ),
     },
     hints=(
-        "What happens to the work when C doubles, and N and M stay as they are?",
-        "Count two things for each model: how many matrices are factorised, and how many processes "
-        "need their mean and variance at N rows.",
+        "What happens to the work when C doubles while N and M stay the same?",
+        "Count two things for each model: how many matrices are factorised, and for how many "
+        "processes we need the mean and variance at N rows.",
         "Twice the work for twice the classes is slope 1; the same work is slope 0. Separate: C "
-        "and C. Shared: 1 and C. ETGP: 1 and 1.",
+        "matrices and C processes. Shared: 1 and C. ETGP: 1 and 1.",
     ),
     solution='prediction = {"svgp-separate": 1, "svgp-shared": 1, "etgp": 0}',
     explanation=(
-        "C processes are C times the work, with one kernel or with many, as soon as C·N·M² is the "
-        "larger term; one process is the same work for any C."
+        "C processes need C times the work, with one kernel or with many, as soon as C·N·M² is "
+        "the larger term. One process needs the same work for any C."
     ),
     reveal=_measured_slopes,
 )
@@ -111,8 +107,8 @@ def gp_operations(C: int, N: int, M: int) -> tuple[int, int, int]:
     return separate, shared, etgp
 
 
-def _but(**mistaken: Callable[[int, int, int], int]) -> Callable[[int, int, int], tuple]:
-    """The function, with some of its three numbers mistaken."""
+def _with_mistakes(**mistaken: Callable[[int, int, int], int]) -> Callable[[int, int, int], tuple]:
+    """`gp_operations` with other formulas for some of its three numbers."""
 
     def function(C: int, N: int, M: int) -> tuple:
         right = dict(zip(("separate", "shared", "etgp"), gp_operations(C, N, M), strict=True))
@@ -148,7 +144,7 @@ WRITE = Exercise(
     mistakes={
         "the order reversed": Mistake(
             lambda: lambda C, N, M: gp_operations(C, N, M)[::-1],
-            "These are the right three numbers in the wrong order: return separate, shared, etgp.",
+            "The three numbers are right, but their order is wrong: return separate, shared, etgp.",
         ),
         "M² for M³": Mistake(
             lambda: (
@@ -158,8 +154,8 @@ WRITE = Exercise(
                     M**2 + N * M**2,
                 )
             ),
-            "A Cholesky factor of an M×M matrix costs of the order of M³, not M²: M² is only how "
-            "many numbers there are in it.",
+            "The Cholesky factorisation of an M×M matrix costs of the order of M³, not M²: M² is "
+            "only the number of its entries.",
         ),
         "N for M in the second term": Mistake(
             lambda: (
@@ -169,38 +165,38 @@ WRITE = Exercise(
                     M**3 + N**2 * M,
                 )
             ),
-            "N and M have changed places: each of the N rows costs M² (a solve with an M×M "
-            "factor), so it is N·M² and not N²·M.",
+            "You swapped N and M: each of the N rows costs M² (a solve with an M×M factor), so "
+            "the term is N·M² and not N²·M.",
         ),
         "no C at all": Mistake(
-            lambda: _but(separate=lambda C, N, M: M**3 + N * M**2),
+            lambda: _with_mistakes(separate=lambda C, N, M: M**3 + N * M**2),
             "You forgot C in the first number: with separate kernels there are C matrices and C "
             "processes.",
         ),
         "C kernels but one process": Mistake(
-            lambda: _but(separate=lambda C, N, M: C * M**3 + N * M**2),
+            lambda: _with_mistakes(separate=lambda C, N, M: C * M**3 + N * M**2),
             "C is missing in front of N·M² for separate kernels: each of the C processes needs "
             "its own mean and variance at the N rows.",
         ),
         "C in the Cholesky of the shared kernel": Mistake(
-            lambda: _but(shared=lambda C, N, M: C * M**3 + C * N * M**2),
-            "With one shared kernel and shared inducing points there is one matrix to factorise: "
+            lambda: _with_mistakes(shared=lambda C, N, M: C * M**3 + C * N * M**2),
+            "With one shared kernel and shared inducing points, there is one matrix to factorise: "
             "no C in front of M³ in the second number.",
         ),
         "sharing a kernel shares the process": Mistake(
-            lambda: _but(shared=lambda C, N, M: M**3 + N * M**2),
-            "A shared kernel does not make the processes one: there are still C of them, so C "
+            lambda: _with_mistakes(shared=lambda C, N, M: M**3 + N * M**2),
+            "A shared kernel does not turn C processes into one: there are still C of them, so C "
             "stays in front of N·M² in the second number.",
         ),
         "C in ETGP": Mistake(
-            lambda: _but(etgp=lambda C, N, M: M**3 + C * N * M**2),
+            lambda: _with_mistakes(etgp=lambda C, N, M: M**3 + C * N * M**2),
             "ETGP has one process: no C in the third number. (Its C flows cost something too, but "
             "they are not Gaussian process work.)",
         ),
     },
     hints=(
-        "For each model ask twice: how many matrices are factorised, and how many processes are "
-        "there?",
+        "Ask two questions for each model: how many matrices are factorised, and how many "
+        "processes are there?",
         "Separate: C matrices and C processes. Shared: one matrix and C processes. ETGP: one and "
         "one.",
         "Work = (matrices)·M³ + (processes)·N·M².",
@@ -214,7 +210,7 @@ WRITE = Exercise(
         "With one class all three are the same.": (
             lambda function: len(set(map(float, function(1, 300, 20)))) == 1
         ),
-        "Twice the classes are exactly twice the work with separate kernels.": (
+        "With separate kernels, twice the classes need exactly twice the work.": (
             lambda function: float(function(2000, 30, 7)[0]) == 2 * float(function(1000, 30, 7)[0])
         ),
     },
@@ -232,7 +228,7 @@ def _line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _slope_with_interval() -> str:
     row = timing.slopes(_table()).set_index("model").loc["etgp-linear"]
     return (
-        f"timing.slopes says {row.slope:.2f}, between {row.low:.2f} and {row.high:.2f} with 95 % "
+        f"timing.slopes gives {row.slope:.2f}, between {row.low:.2f} and {row.high:.2f} with 95 % "
         "confidence."
     )
 
@@ -241,9 +237,9 @@ COMPUTE = Exercise(
     id="06.3",
     kind="numeric",
     prompt=(
-        "Now the whole step of **ETGP LINEAR**, with flows and softmax. Compute the slope of log "
-        "time in log C by least squares, from the columns `classes` and `step` of its rows in the "
-        "reference run."
+        "Now consider the whole step of **ETGP LINEAR**, with flows and softmax. Fit log time "
+        "against log C by least squares and compute the slope, from the columns `classes` and "
+        "`step` of its rows in the reference run."
     ),
     stub='rows = table[table["model"] == "etgp-linear"]\nslope = ...',
     name="slope",
@@ -252,7 +248,7 @@ COMPUTE = Exercise(
     mistakes={
         "raw values": Mistake(
             lambda: _line(*_steps("etgp-linear"))[0],
-            "This is the slope of the plain values: seconds for each class more. Take the "
+            "This is the slope of the plain values, in seconds per additional class. Take the "
             "logarithm of both columns first.",
         ),
         "log of time only": Mistake(
@@ -265,12 +261,13 @@ COMPUTE = Exercise(
         ),
         "axes exchanged": Mistake(
             lambda: _line(*map(np.log, reversed(_steps("etgp-linear"))))[0],
-            "Upside down: this is the slope of log C in log time. np.polyfit takes x first, and "
-            "here x is log C.",
+            "You swapped the axes: this is the slope of log C against log time. np.polyfit takes "
+            "x first, and here x is log C.",
         ),
         "the intercept": Mistake(
             lambda: _line(*map(np.log, _steps("etgp-linear")))[1],
-            "This is the intercept. np.polyfit gives the highest power first, so the slope is [0].",
+            "This is the intercept. np.polyfit returns the highest power first, so the slope is "
+            "[0].",
         ),
         "another model": Mistake(
             lambda: _line(*map(np.log, _steps("svgp-separate")))[0],
@@ -279,7 +276,7 @@ COMPUTE = Exercise(
     },
     hints=(
         "A power law t = k·C^s is a straight line after taking logarithms: log t = log k + s·log "
-        "C. Any base will do, the same for both.",
+        "C. Any base will do, as long as both use the same.",
         'The columns are rows["classes"] and rows["step"]; np.polyfit(x, y, 1) fits a line.',
         'np.polyfit(np.log(rows["classes"]), np.log(rows["step"]), 1) gives slope and intercept; '
         "take [0].",
@@ -289,8 +286,8 @@ COMPUTE = Exercise(
         'slope = np.polyfit(np.log(rows["classes"]), np.log(rows["step"]), 1)[0]'
     ),
     explanation=(
-        "The Gaussian process work of ETGP has slope 0 on paper. The whole step lies above that, "
-        "because flows, network and softmax do grow with C."
+        "The Gaussian process work of ETGP has slope 0 on paper. The slope of the whole step is "
+        "larger, because flows, network and softmax do grow with C."
     ),
     reveal=_slope_with_interval,
 )
@@ -299,54 +296,54 @@ COMPUTE = Exercise(
 # 06.4 -----------------------------------------------------------------------------------------
 
 
-def _at(end: int) -> tuple[float, float]:
-    """Seconds of a step of the batched SVGP and of ETGP LINEAR at the smallest or largest C."""
+def _step_times_at(end: int) -> tuple[float, float]:
+    """Seconds per step of the batched SVGP and of ETGP LINEAR, at the smallest or largest C."""
     return float(_steps("svgp-batched")[1][end]), float(_steps("etgp-linear")[1][end])
 
 
 def _speedup_with_interval() -> str:
-    found = timing.speedups(_table())
-    found = found[found["model"] == "svgp-batched"]
-    row = found.loc[found["classes"].idxmax()]
-    said = (
-        f"timing.speedups says {row.speedup:.1f} times at C = {row.classes}; another run would "
-        f"give between {row.low:.1f} and {row.high:.1f}."
+    speedups = timing.speedups(_table())
+    speedups = speedups[speedups["model"] == "svgp-batched"]
+    row = speedups.loc[speedups["classes"].idxmax()]
+    text = (
+        f"timing.speedups gives a factor of {row.speedup:.1f} at C = {row.classes}; another run "
+        f"would give between {row.low:.1f} and {row.high:.1f}."
     )
     if row.high > 2 * row.speedup:
-        said += " That interval is wide: trust the order of magnitude, not the digits."
-    return said
+        text += " That interval is wide: trust the order of magnitude, not the digits."
+    return text
 
 
 READ = Exercise(
     id="06.4",
     kind="read-the-plot",
     prompt=(
-        "Read it off the picture above, at the **largest** C: how many times as long does a step "
-        "of the batched SVGP (*SVGP batched*, the rival without loops) take as a step of "
-        "ETGP LINEAR? A quarter more or less is near enough."
+        "Use the picture above, at the **largest** C: how many times as long as a step of ETGP "
+        "LINEAR does a step of the batched SVGP take (*SVGP batched*, the rival without loops)? "
+        "Within 25 % is close enough."
     ),
     stub="times_as_long = ...",
     name="times_as_long",
     answer=Number(tolerance=0.25),
-    truth=lambda: _at(-1)[0] / _at(-1)[1],
+    truth=lambda: _step_times_at(-1)[0] / _step_times_at(-1)[1],
     mistakes={
         "upside down": Mistake(
-            lambda: _at(-1)[1] / _at(-1)[0],
-            "Upside down: this is ETGP's time over SVGP's. Asked is how many ETGP steps fit into "
-            "one of SVGP, a number above 1.",
+            lambda: _step_times_at(-1)[1] / _step_times_at(-1)[0],
+            "You inverted the ratio: this is ETGP's time over SVGP's. The exercise asks how many "
+            "ETGP steps fit into one SVGP step, a number above 1.",
         ),
         "decades": Mistake(
-            lambda: np.log10(_at(-1)[0] / _at(-1)[1]),
-            "This is the distance in decades, the power of ten. On a logarithmic axis a distance "
-            "is a ratio: take 10 to this power.",
+            lambda: np.log10(_step_times_at(-1)[0] / _step_times_at(-1)[1]),
+            "This is the distance in decades, that is in powers of ten. On a logarithmic axis a "
+            "distance is a ratio: take 10 to this power.",
         ),
         "the smallest C": Mistake(
-            lambda: _at(0)[0] / _at(0)[1],
+            lambda: _step_times_at(0)[0] / _step_times_at(0)[1],
             "This is the ratio at the smallest C. Look at the right end of the picture.",
         ),
         "a difference": Mistake(
-            lambda: 1e3 * (_at(-1)[0] - _at(-1)[1]),
-            "This is a difference in milliseconds. Asked is a ratio.",
+            lambda: 1e3 * (_step_times_at(-1)[0] - _step_times_at(-1)[1]),
+            "This is a difference in milliseconds. The exercise asks for a ratio.",
         ),
         "growth with C": Mistake(
             lambda: _steps("etgp-linear")[1][-1] / _steps("etgp-linear")[1][0],
@@ -356,9 +353,9 @@ READ = Exercise(
     },
     hints=(
         "Find the two lines by their labels at the right end, and read both times off the axis. A "
-        "small 2 or 5 on it is twice or five times the power of ten below.",
-        "Divide the longer time by the shorter one, in the same unit. Pointing at a marker shows "
-        "its value; m stands for a thousandth.",
+        "small 2 or 5 on the axis means twice or five times the power of ten below it.",
+        "Divide the longer time by the shorter one, in the same unit. Hovering over a marker "
+        "shows its value; m stands for a thousandth.",
         'The times are table[table["classes"] == table["classes"].max()], in the column step.',
     ),
     solution=(
@@ -366,8 +363,8 @@ READ = Exercise(
         'times_as_long = last["svgp-batched"] / last["etgp-linear"]'
     ),
     explanation=(
-        "Neither model goes through its classes one by one, so this ratio is the algorithm: one "
-        "process in place of C, and quadrature in place of Monte Carlo."
+        "Neither model loops over its classes, so this ratio is due to the algorithm: one process "
+        "instead of C, and quadrature instead of Monte Carlo."
     ),
     reveal=_speedup_with_interval,
 )

@@ -1,68 +1,66 @@
-"""Exercises of lesson 08, build your own. What is heavy is loaded when it is needed."""
+"""Exercises of lesson 08, build your own.
 
+Models, and with them TensorFlow, are loaded when an answer is checked.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
-from etgp_viz.course.answers import Function, Number, Numbers
+from etgp_viz.course.answers import ArrayFunction, Function, Number, Numbers
 from etgp_viz.course.exercise import Exercise, Lesson, Mistake
-from etgp_viz.course.lessons.lesson_08_flow import FLOW
 
 __all__ = ["LESSON", "joint_probability"]
 
 
 # 08.1 -----------------------------------------------------------------------------------------
 
-_GUESSED = ("LINEAR", "TANH, length 1", "TANH, length 3")
+_WIDTHS = Numbers(("LINEAR", "TANH, length 1", "TANH, length 3"), tolerance=1e-6)
 CLASSES = 153
-
-
-def _guess(*widths: float) -> dict[str, float]:
-    return dict(zip(_GUESSED, widths, strict=True))
 
 
 def _widths() -> dict[str, float]:
     from etgp_viz.core import flows
 
     built = (flows.Linear(), flows.Tanh(elements=4, length=1), flows.Tanh(elements=4, length=3))
-    return _guess(*(CLASSES * flow.num_params for flow in built))
+    return _WIDTHS.named(*(CLASSES * flow.num_params for flow in built))
 
 
 PREDICT = Exercise(
     id="08.1",
     kind="predict-then-reveal",
     prompt=(
-        "One network puts out the parameters of all flows. The paper's largest data set has "
+        "One network outputs the parameters of all flows. The paper's largest data set has "
         f"C = {CLASSES} classes. How wide is the network's last layer with LINEAR flows, a·f + b; "
         "with TANH flows of one step, f + Σ aᵢ·tanh(bᵢ·(f + cᵢ)) with 4 elements; and with TANH "
         "flows of three such steps, one after the other?"
     ),
     stub='prediction = {"LINEAR": None, "TANH, length 1": None, "TANH, length 3": None}',
     name="prediction",
-    answer=Numbers(_GUESSED, tolerance=1e-6),
+    answer=_WIDTHS,
     truth=_widths,
     mistakes={
         "C forgotten": Mistake(
-            lambda: _guess(2, 12, 36),
-            "These are the parameters of one flow. The network puts out those of all C flows.",
+            lambda: _WIDTHS.named(2, 12, 36),
+            "These are the parameters of one flow. The network outputs those of all C flows.",
         ),
         "one number for each element": Mistake(
-            lambda: _guess(306, 612, 1836),
-            "An element has three parameters: its height a, its slope b and its place c.",
+            lambda: _WIDTHS.named(306, 612, 1836),
+            "An element has three parameters: its height a, its slope b and its position c.",
         ),
         "length forgotten": Mistake(
-            lambda: _guess(306, 1836, 1836),
-            "Three steps one after the other have three times the parameters of one: each has "
-            "its own a, b and c.",
+            lambda: _WIDTHS.named(306, 1836, 1836),
+            "Three steps have three times the parameters of one: each has its own a, b and c.",
         ),
         "one parameter for LINEAR": Mistake(
-            lambda: _guess(153, 1836, 5508),
+            lambda: _WIDTHS.named(153, 1836, 5508),
             "LINEAR has a scale and a shift: two parameters.",
         ),
     },
     hints=(
-        "Parameters of one flow, times the number of flows.",
+        "Multiply the parameters of one flow by the number of flows.",
         "An element of TANH has three parameters; a step has 4 elements.",
         f"{CLASSES} times 2, times 3·4, and times 3·4·3.",
     ),
@@ -78,32 +76,133 @@ PREDICT = Exercise(
 )
 
 
+# 08.2 -----------------------------------------------------------------------------------------
+
+
+def swell(f: np.ndarray, b: float) -> np.ndarray:
+    """G(f), G⁻¹(f) and log |dG/df| of the flow G(f) = sign(f)·(exp(b|f|) − 1)/b, ``[3, N]``."""
+    forward = np.sign(f) * np.expm1(b * np.abs(f)) / b
+    inverse = np.sign(f) * np.log1p(b * np.abs(f)) / b
+    return np.stack([forward, inverse, b * np.abs(f)])
+
+
+def _with_row(
+    row: int, other: Callable[[np.ndarray, float], np.ndarray]
+) -> Callable[[np.ndarray, float], np.ndarray]:
+    """`swell` with another formula for one of its three rows."""
+
+    def function(f: np.ndarray, b: float) -> np.ndarray:
+        rows = swell(f, b)
+        rows[row] = other(f, b)
+        return rows
+
+    return function
+
+
+def _slope_matches(function: Callable[..., np.ndarray]) -> bool:
+    f, b, step = np.array([-1.3, -0.4, 0.6, 1.1]), 0.7, 1e-6
+    slope = (function(f + step, b)[0] - function(f - step, b)[0]) / (2 * step)
+    return bool(np.allclose(np.log(slope), function(f, b)[2], atol=1e-6))
+
+
+def _inverse_undoes_the_map(function: Callable[..., np.ndarray]) -> bool:
+    f = np.array([-1.3, -0.4, 0.0, 0.6, 1.1])
+    return bool(np.allclose(function(function(f, 0.7)[0], 0.7)[1], f))
+
+
+FLOW = Exercise(
+    id="08.2",
+    kind="write-a-function",
+    prompt=(
+        "Here is a flow that this package does not have: G(f) = sign(f)·(exp(b·|f|) − 1)/b with b "
+        "> 0. It leaves small values almost unchanged and swells large ones. Write `swell(f, b)`, "
+        "which returns an array of shape [3, N]: the map G(f), its inverse at the same numbers, "
+        "and the logarithm of its slope, log |dG/df|, at f."
+    ),
+    stub="def swell(f, b):\n    return ...",
+    name="swell",
+    answer=ArrayFunction(
+        "swell",
+        ("f", "b"),
+        ("map, inverse and log-derivative",),
+        lambda rng: [rng.normal(size=5), float(rng.uniform(0.4, 1.2))],
+        shape=(3, 5),
+    ),
+    truth=lambda: swell,
+    mistakes={
+        "the sign of the log-derivative": Mistake(
+            lambda: _with_row(2, lambda f, b: -b * np.abs(f)),
+            "The log-derivative has the wrong sign. The slope exp(b·|f|) is above 1, so its "
+            "logarithm is positive. (A change of variables *subtracts* the log-derivative; that "
+            "minus is not part of it.)",
+        ),
+        "no logarithm": Mistake(
+            lambda: _with_row(2, lambda f, b: np.exp(b * np.abs(f))),
+            "The third row is the slope itself. The exercise asks for its logarithm.",
+        ),
+        "no absolute value": Mistake(
+            lambda: _with_row(2, lambda f, b: b * f),
+            "The slope is the same at f and −f, but yours is not: use b·|f| instead of b·f.",
+        ),
+        "an inverse without sign": Mistake(
+            lambda: _with_row(1, lambda f, b: np.log1p(b * np.abs(f)) / b),
+            "Your inverse is never below zero. Negative values must go back to negative ones: put "
+            "sign(g) in front.",
+        ),
+        "one over": Mistake(
+            lambda: _with_row(1, lambda f, b: 1.0 / (np.sign(f) * np.expm1(b * np.abs(f)) / b)),
+            "The inverse of a map is not its reciprocal. Solve g = G(f) for f.",
+        ),
+        "b forgotten in the inverse": Mistake(
+            lambda: _with_row(1, lambda f, b: np.sign(f) * np.log1p(np.abs(f)) / b),
+            "Multiply g by b before the logarithm: b·|g| + 1 = exp(b·|f|).",
+        ),
+    },
+    hints=(
+        "Take f > 0 first. Then g = (exp(b·f) − 1)/b; solve it for f, and differentiate it with "
+        "respect to f.",
+        "f = log(1 + b·g)/b, and dg/df = exp(b·f). For negative numbers, use |f| and then restore "
+        "the sign.",
+        "np.stack([np.sign(f) * np.expm1(b * np.abs(f)) / b, np.sign(f) * np.log1p(b * np.abs(f)) "
+        "/ b, b * np.abs(f)])",
+    ),
+    solution=(
+        "def swell(f, b):\n"
+        "    size, sign = np.abs(f), np.sign(f)\n"
+        "    forward, inverse = sign * np.expm1(b * size) / b, sign * np.log1p(b * size) / b\n"
+        "    return np.stack([forward, inverse, b * size])"
+    ),
+    explanation=(
+        "Three lines make a flow: the map, its inverse, and the log of its slope. np.expm1 and "
+        "np.log1p stay accurate where b·|f| is small; as b goes to 0, the flow becomes the "
+        "identity."
+    ),
+    properties={
+        "The inverse undoes the map.": _inverse_undoes_the_map,
+        "The third row is the logarithm of the slope of the first, by finite differences.": (
+            _slope_matches
+        ),
+    },
+)
+
+
 # 08.3 -----------------------------------------------------------------------------------------
 
 
-def joint_probability(
-    mean: float,
-    variance: float,
-    a: np.ndarray,
-    b: np.ndarray,
-    nodes: np.ndarray,
-    weights: np.ndarray,
-) -> float:
-    """P(all labels are 1) of a multi-label ETGP with linear flows, by quadrature over f₀."""
-    given_f0 = ndtr(a * (mean + np.sqrt(variance) * nodes)[:, None] + b)  # [Q, C]
-    return float(weights @ np.prod(given_f0, axis=1))
+def _combined(combine: Callable[[np.ndarray, np.ndarray], Any]) -> Callable[..., float]:
+    """Function of a row that combines the probabilities of all labels at the nodes, ``[Q, C]``."""
+
+    def function(*row: Any) -> float:
+        mean, variance, a, b, nodes, weights = row
+        f0 = mean + np.sqrt(variance) * nodes
+        return float(combine(ndtr(a * f0[:, None] + b), weights))
+
+    return function
 
 
-def _product_of_marginals(
-    mean: float,
-    variance: float,
-    a: np.ndarray,
-    b: np.ndarray,
-    nodes: np.ndarray,
-    weights: np.ndarray,
-) -> float:
-    given_f0 = ndtr(a * (mean + np.sqrt(variance) * nodes)[:, None] + b)
-    return float(np.prod(weights @ given_f0))
+#: P(all labels are 1) of a multi-label ETGP with linear flows, by quadrature over f₀
+joint_probability = _combined(lambda p, weights: weights @ np.prod(p, axis=1))
+_product_of_marginals = _combined(lambda p, weights: np.prod(weights @ p))
 
 
 def _some_labels(rng: np.random.Generator) -> list[Any]:
@@ -117,12 +216,12 @@ LABELS = Exercise(
     id="08.3",
     kind="write-a-function",
     prompt=(
-        "A multi-label ETGP has C labels that may all be 1 at once: given f₀, label c is 1 with "
+        "A multi-label ETGP has C labels that may all be 1 at once. Given f₀, label c is 1 with "
         "probability Φ(fᶜ), independently of the others, where Φ is the normal distribution "
         "function (`ndtr` from the first cell) and fᶜ = a[c]·f₀ + b[c]. Write "
         "`joint_probability(mean, variance, a, b, nodes, weights)`: the probability that **all** "
-        "labels are 1, for f₀ ~ N(mean, variance). `nodes` and `weights` are a quadrature rule for "
-        "a standard normal."
+        "labels are 1, for f₀ ~ N(mean, variance). `nodes` and `weights` are a quadrature rule "
+        "for a standard normal."
     ),
     stub="def joint_probability(mean, variance, a, b, nodes, weights):\n    return ...",
     name="joint_probability",
@@ -136,42 +235,31 @@ LABELS = Exercise(
     mistakes={
         "a new latent for each label": Mistake(
             lambda: _product_of_marginals,
-            "This is the product of the labels' own probabilities: as if each had drawn a latent "
-            "of its own. They are independent *given* f₀; multiply first, then average over f₀.",
+            "This is the product of the labels' own probabilities, as if each label had a latent "
+            "of its own. They are independent *given* f₀: multiply first, then average over f₀.",
         ),
         "variance for standard deviation": Mistake(
             lambda: lambda mean, variance, *rest: joint_probability(mean, variance**2, *rest),
-            "You stretched the nodes by the variance. f₀ = mean + (standard deviation)·z: take the "
+            "You scaled the nodes by the variance. f₀ = mean + (standard deviation)·z: take the "
             "square root.",
         ),
         "at the mean": Mistake(
             lambda: lambda mean, variance, a, b, *_: float(np.prod(ndtr(a * mean + b))),
-            "This looks at the mean of f₀ alone. Average over the nodes.",
+            "You used only the mean of f₀. Average over the nodes.",
         ),
         "at least one": Mistake(
-            lambda: (
-                lambda mean, variance, a, b, nodes, weights: float(
-                    weights
-                    @ (
-                        1
-                        - np.prod(1 - ndtr(a * (mean + variance**0.5 * nodes)[:, None] + b), axis=1)
-                    )
-                )
-            ),
-            "This is the probability that at least one label is 1. Asked is that all are.",
+            lambda: _combined(lambda p, weights: weights @ (1.0 - np.prod(1.0 - p, axis=1))),
+            "This is the probability that at least one label is 1. The exercise asks for the "
+            "probability that all are.",
         ),
         "the mean label": Mistake(
-            lambda: (
-                lambda mean, variance, a, b, nodes, weights: float(
-                    weights @ np.mean(ndtr(a * (mean + variance**0.5 * nodes)[:, None] + b), axis=1)
-                )
-            ),
-            "You averaged over labels. All of them at once is a product over labels.",
+            lambda: _combined(lambda p, weights: weights @ np.mean(p, axis=1)),
+            "You averaged over labels. The probability of all at once is a product over labels.",
         ),
     },
     hints=(
         "For one value of f₀ the labels are independent: what is the probability of all of them?",
-        "At the nodes: ndtr(a * f0[:, None] + b) has shape [Q, C]. Multiply over labels, and only "
+        "At the nodes, ndtr(a * f0[:, None] + b) has shape [Q, C]. Multiply over labels, and only "
         "then average over nodes.",
         "weights @ np.prod(ndtr(a * f0[:, None] + b), axis=1), with f0 = mean + np.sqrt(variance) "
         "* nodes.",
@@ -183,16 +271,17 @@ LABELS = Exercise(
     ),
     explanation=(
         "Labels that are independent given f₀ are dependent without it: one draw moves them all. "
-        "That is what a multi-label ETGP has and C separate classifiers have not."
+        "That is what distinguishes a multi-label ETGP from C separate classifiers."
     ),
     properties={
-        "If f₀ is known (variance 0), it is the product of the labels' probabilities.": (
+        "If f₀ is known (variance 0), the result is the product of the labels' probabilities.": (
             lambda function: np.isclose(
                 function(0.2, 0.0, np.array([1.0, -2.0]), np.zeros(2), *_some_labels(_rng())[-2:]),
                 ndtr(0.2) * ndtr(-0.4),
             )
         ),
-        "With rising flows it is at least the product of the labels' own probabilities.": (
+        "With increasing flows, the result is at least the product of the labels' own "
+        "probabilities.": (
             lambda function: all(
                 function(*given) >= _product_of_marginals(*given)
                 for given in [_some_labels(_rng())]
@@ -222,8 +311,8 @@ SCORE = Exercise(
     id="08.4",
     kind="numeric",
     prompt=(
-        "The first cell has `probabilities` of three classes for five test rows, and their true "
-        "`labels`. Compute the mean test log-likelihood: the mean over rows of the natural "
+        "The first cell defines `probabilities` of three classes for five test rows and their "
+        "true `labels`. Compute the mean test log-likelihood: the mean over rows of the natural "
         "logarithm of the probability that the model gave to the true label."
     ),
     stub="mean_log_likelihood = ...",
@@ -233,12 +322,13 @@ SCORE = Exercise(
     mistakes={
         "the loss": Mistake(
             lambda: -np.mean(np.log(_of_labels())),
-            "This is the loss, with its sign turned. Logarithms of probabilities are negative.",
+            "This is the loss, which has the opposite sign. Logarithms of probabilities are "
+            "negative.",
         ),
         "log of the mean": Mistake(
             lambda: np.log(np.mean(_of_labels())),
-            "This is the log of the mean probability. Take logarithms first, row by row: one "
-            "confident mistake must hurt.",
+            "This is the log of the mean probability. Take logarithms first, row by row: a "
+            "confident mistake must cost.",
         ),
         "the sum": Mistake(
             lambda: np.sum(np.log(_of_labels())),
@@ -246,20 +336,20 @@ SCORE = Exercise(
         ),
         "the winners": Mistake(
             lambda: np.mean(np.log(_PROBABILITIES.max(axis=1))),
-            "This takes the probability of the likeliest class, right or wrong. Asked is that of "
-            "the true label.",
+            "You took the probability of the most likely class, right or wrong. The exercise asks "
+            "for that of the true label.",
         ),
         "base 10": Mistake(
             lambda: np.mean(np.log10(_of_labels())),
-            "This is the logarithm to the base 10; the natural one is np.log.",
+            "This is the logarithm to base 10; the natural one is np.log.",
         ),
         "accuracy": Mistake(
             lambda: np.mean(_PROBABILITIES.argmax(axis=1) == _LABELS),
-            "This is the accuracy, the share of rows whose likeliest class is the true one.",
+            "This is the accuracy, the share of rows whose most likely class is the true one.",
         ),
     },
     hints=(
-        "Pick from each row the probability of its own label.",
+        "Pick the probability of its own label from each row.",
         "probabilities[np.arange(len(labels)), labels] picks them.",
         "np.mean(np.log(probabilities[np.arange(len(labels)), labels]))",
     ),
@@ -267,8 +357,8 @@ SCORE = Exercise(
         "mean_log_likelihood = np.mean(np.log(probabilities[np.arange(len(labels)), labels]))"
     ),
     explanation=(
-        "The fourth row, sure and wrong, costs more than all others together. Accuracy counts it "
-        "like any mistake; a log-likelihood does not. Report both."
+        "The fourth row, confident and wrong, costs more than all others together. Accuracy "
+        "counts it like any other mistake; the log-likelihood does not. Report both."
     ),
 )
 
@@ -302,9 +392,9 @@ LESSON = Lesson(
             "`Modulus` to look like in these pictures?"
         ),
         "Code: other likelihoods": (
-            "**Discussion.** For unrelated labels a shared latent is a wrong assumption. How would "
-            "you notice from data? (Compare joint log-likelihoods with separate models, on test "
-            "rows.)"
+            "**Discussion.** For unrelated labels, a shared latent is the wrong assumption. How "
+            "would the data tell you? (Compare joint log-likelihoods with separate models, on "
+            "test rows.)"
         ),
         "Project": (
             "**Grading.** Hand the rubric out before the work. Two points for *evaluation* need "

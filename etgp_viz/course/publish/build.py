@@ -1,9 +1,9 @@
-"""The course in all its forms, from the notebooks and the exercises, into one folder.
+"""The whole course in one folder, built from the notebooks and the exercises.
 
 student/      notebooks as they are shipped
 instructor/   the same with solutions and notes for teaching
-handouts/     each executed, as one HTML file
-slides/       each as slides, as one HTML file
+handouts/     each notebook executed, as one HTML file
+slides/       each notebook as slides, as one HTML file
 course.zip    all of it
 """
 
@@ -17,9 +17,10 @@ from tqdm.auto import tqdm
 
 from etgp_viz.checks import fail
 from etgp_viz.course.checking import LESSONS, lesson
-from etgp_viz.course.publish import versions
+from etgp_viz.course.publish import notebooks
+from etgp_viz.files import replacing, write
 
-__all__ = ["build", "chosen", "short_name"]
+__all__ = ["build", "select", "short_name"]
 
 FORMS = ("student", "instructor", "handouts", "slides")
 ARCHIVE = "course.zip"
@@ -33,41 +34,45 @@ def build(
     handouts: bool = True,
     progress: bool = True,
 ) -> Iterator[str]:
-    """Make the course in ``output``, and yield a sentence for each part that is done.
+    """Build the course in ``output`` and yield a sentence for each part that is finished.
 
     Parameters
     ----------
-    source : the folder of the notebooks
-    output : where to; what an earlier build left there is replaced, other files stay
-    lessons : numbers such as "06"; all notebooks without any
-    handouts : whether to run the notebooks and make handouts and slides
-    progress : show a bar for each notebook that runs
+    source : folder with the notebooks
+    output : folder of the course; an earlier build in it is replaced, other files stay
+    lessons : numbers such as "06"; all notebooks if empty
+    handouts : whether to run the notebooks for handouts and slides, which takes minutes
+    progress : whether to show a progress bar for each notebook that runs
     """
-    paths = chosen(source, lessons)
+    paths = select(source, lessons)
     _clear(output)
     for path in paths:
-        _write_versions(path, output)
+        _write_notebooks(path, output)
     _copy_pictures(source, output)
     yield f"{len(paths)} notebooks for students and for the instructor"
     if handouts:
         for path in paths:
             yield _write_pages(path, output, progress)
-    size = _zip(output)
+    size = _write_archive(output)
     yield f"{output / ARCHIVE} ({size / 1e6:.1f} MB)"
 
 
-def chosen(source: Path, lessons: Sequence[str] = ()) -> list[Path]:
-    """The notebooks of the lessons with these numbers, or all that there are."""
+def select(source: Path, lessons: Sequence[str] = ()) -> list[Path]:
+    """Notebooks of the lessons with these numbers; all notebooks if there are no numbers."""
     paths = sorted(source.glob("*.ipynb"))
-    known = [short_name(path) for path in paths]
+    names = [short_name(path) for path in paths]
     for number in lessons:
-        if number not in known:
-            fail("lessons", f"some of {', '.join(known)}", repr(number))
+        if number not in names:
+            fail("lessons", f"some of {', '.join(names)}", repr(number))
     return [path for path in paths if not lessons or short_name(path) in lessons]
 
 
 def short_name(path: Path) -> str:
-    """The number of a lesson; the whole name of a notebook without one."""
+    """Number of a lesson, or the whole name of a notebook that has none.
+
+    >>> short_name(Path("06_cost_versus_classes.ipynb")), short_name(Path("explorers.ipynb"))
+    ('06', 'explorers')
+    """
     return path.stem[:2] if path.stem[:2].isdigit() else path.stem
 
 
@@ -78,44 +83,42 @@ def _clear(output: Path) -> None:
     (output / ARCHIVE).unlink(missing_ok=True)
 
 
-def _write_versions(path: Path, output: Path) -> None:
+def _write_notebooks(path: Path, output: Path) -> None:
     notebook, number = nbformat.read(path, as_version=4), short_name(path)
-    plain = versions.student(notebook)
-    taught = versions.instructor(notebook, lesson(number)) if number in LESSONS else plain
-    nbformat.write(plain, output / "student" / path.name)
-    nbformat.write(taught, output / "instructor" / path.name)
+    plain = notebooks.student(notebook)
+    annotated = notebooks.instructor(notebook, lesson(number)) if number in LESSONS else plain
+    for form, version in (("student", plain), ("instructor", annotated)):
+        write(output / form / path.name, nbformat.writes(version) + "\n")
 
 
 def _copy_pictures(source: Path, output: Path) -> None:
-    """What the notebooks show, beside both kinds of them."""
+    """Copy the pictures that notebooks show to the same place beside both versions."""
     for path in source.rglob("*"):
-        if path.suffix in (".png", ".svg", ".jpg") and not path.parts[-2].startswith("."):
+        if path.suffix in (".png", ".svg", ".jpg") and not path.parent.name.startswith("."):
             for form in ("student", "instructor"):
-                place = output / form / path.relative_to(source)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, place)
+                write(output / form / path.relative_to(source), path.read_bytes())
 
 
 def _write_pages(path: Path, output: Path, progress: bool) -> str:
-    from etgp_viz.course.publish.handout import executed, handout
+    from etgp_viz.course.publish.handouts import executed, handout
     from etgp_viz.course.publish.slides import slides
 
     notebook, name = nbformat.read(path, as_version=4), short_name(path)
     cells = sum(cell.cell_type == "code" for cell in notebook.cells)
-    # Each cell has a hidden one before it, and one more begins.
+    # `executed` adds a hidden cell at the top and one before each code cell.
     with tqdm(total=2 * cells + 1, desc=path.stem, unit="cell", disable=not progress) as bar:
         run = executed(notebook, bar.update)
-    for form, make in (("handouts", handout), ("slides", slides)):
-        (output / form / f"{name}.html").write_text(make(run, path.parent), encoding="utf-8")
+    for form, page in (("handouts", handout), ("slides", slides)):
+        write(output / form / f"{name}.html", page(run, path.parent))
     size = (output / "handouts" / f"{name}.html").stat().st_size
     return f"handouts/{name}.html ({size / 1e6:.1f} MB) and slides/{name}.html"
 
 
-def _zip(output: Path) -> int:
-    archive = output / ARCHIVE
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+def _write_archive(output: Path) -> int:
+    """Zip all forms; the size of the archive in bytes."""
+    with replacing(output / ARCHIVE) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as z:
         for form in FORMS:
             for path in sorted((output / form).rglob("*")):
                 if path.is_file():
-                    file.write(path, path.relative_to(output))
-    return archive.stat().st_size
+                    z.write(path, path.relative_to(output))
+    return (output / ARCHIVE).stat().st_size

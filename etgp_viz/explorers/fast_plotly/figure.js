@@ -1,71 +1,74 @@
-// plotly's own widget, from the copy of its code that all figures share (see library.js), with its
-// changes paced:
-// - lines, dots and heat maps move at once (see moves.js, which stands before this file), and plotly
-//   catches up when nothing has moved for a moment;
-// - plotly redraws one figure for each frame that the browser paints, the leading one first;
+// plotly's own widget, taken from the copy of its code that all figures share (library.js), with
+// control over when it draws:
+// - lines, dots and heat maps move at once (moves.js, which precedes this file), and plotly catches
+//   up when nothing has moved for a moment;
+// - plotly redraws one figure per frame of the browser, the leading figure first;
 // - a figure outside the window waits until it is seen;
-// - a change that waits is joined with the next one to the same figure: no backlog when dragging.
+// - a waiting change is merged with the next one to the same figure, so dragging builds no backlog.
 
 globalThis.etgpPlotly ??= Promise.withResolvers();
 const pace = (globalThis.etgpPace ??= { waiting: new Map(), running: false, ledLast: false, moved: false });
 const CHANGE = "_py2js_update";
 const MOMENT = 120; // milliseconds
 
-// Two changes to one figure as one: the later value of each property of each trace counts.
-function joined(old, late) {
-  const style_traces = [...new Set([...old.style_traces, ...late.style_traces])];
+// Two changes to one figure as one: for each property of each trace the later value counts.
+function merged(early, late) {
+  const style_traces = [...new Set([...early.style_traces, ...late.style_traces])];
   const style_data = {};
-  for (const name of new Set([...Object.keys(old.style_data), ...Object.keys(late.style_data)]))
-    style_data[name] = style_traces.map((trace) => valueIn(late, name, trace) ?? valueIn(old, name, trace));
-  return { ...late, style_traces, style_data, layout_data: { ...old.layout_data, ...late.layout_data } };
+  for (const name of new Set([...Object.keys(early.style_data), ...Object.keys(late.style_data)]))
+    style_data[name] = style_traces.map((trace) => valueIn(late, name, trace) ?? valueIn(early, name, trace));
+  return { ...late, style_traces, style_data, layout_data: { ...early.layout_data, ...late.layout_data } };
 }
 
-// After the next frame has been painted and keys have been heard; a hidden page paints none, and
-// goes on all the same.
-const painted = () => new Promise((done) => {
+// Resolves after the browser has painted a frame and handled pending key presses. A hidden page
+// paints nothing; there a timer takes over.
+const nextPaint = () => new Promise((done) => {
   const late = setTimeout(done, 250);
   requestAnimationFrame(() => setTimeout(() => { clearTimeout(late); done(); }, 5));
 });
 
-// The view whose turn it is. The leading figure of a page takes every second turn if it wants it.
-function next() {
+// The view whose turn it is. The leading figure of a page gets every second turn if it needs it.
+function nextView() {
   const now = performance.now();
   const ready = [...pace.waiting.keys()].filter((view) => view.seen && view.due <= now);
   const leading = pace.ledLast ? undefined : ready.find((view) => view.leads);
   return leading ?? ready[0];
 }
 
-async function run() {
+// Let plotly draw what is waiting, one figure per frame.
+async function drawWaiting() {
   if (pace.running) return;
   pace.running = true;
-  if (pace.moved) await painted(); // what has moved is seen before plotly takes its time
+  if (pace.moved) await nextPaint(); // show what has moved before plotly blocks the page
   pace.moved = false;
-  for (let view; (view = next()); ) {
+  for (let view; (view = nextView()); ) {
     const change = pace.waiting.get(view);
     pace.waiting.delete(view);
     pace.ledLast = view.leads;
     view.draw(change);
-    await painted();
+    await nextPaint();
   }
   pace.running = false;
 }
 
 function enqueue(view, change) {
-  const old = pace.waiting.get(view);
-  // What waits for plotly goes on waiting for its turn only, not for a pause as well.
-  const moved = view.seen && moveTraces(view.el, change) && (!old || view.moved);
-  pace.waiting.set(view, old ? joined(old, change) : change);
+  const waiting = pace.waiting.get(view);
+  // A change that only plotly can draw keeps its turn, even if a later one could move at once.
+  const moved = view.seen && moveTraces(view.el, change) && (!waiting || view.moved);
+  pace.waiting.set(view, waiting ? merged(waiting, change) : change);
   pace.moved ||= moved;
   view.moved = moved;
   view.due = performance.now() + (moved ? MOMENT : 0);
-  if (moved) setTimeout(run, MOMENT + 1);
-  else run();
+  if (moved) setTimeout(drawWaiting, MOMENT + 1);
+  else drawWaiting();
 }
 
 export default () => {
   let ready = null;
-  let place = null; // of the view that is being made: plotly's model hears of a change at once,
-  let drawing = null; // its views in their turn
+  // plotly's model is told of a change at once, its views when it is their turn. `place` is the
+  // element of a view that is being made, `drawing` the change that a view is drawing.
+  let place = null;
+  let drawing = null;
   const views = new Map();
 
   function makeView(target, callback) {
@@ -76,7 +79,7 @@ export default () => {
     };
     const watch = new IntersectionObserver((entries) => {
       view.seen = entries.at(-1).isIntersecting;
-      if (view.seen) run();
+      if (view.seen) drawWaiting();
     });
     watch.observe(el);
     views.set(el, () => { watch.disconnect(); pace.waiting.delete(view); });
@@ -97,8 +100,8 @@ export default () => {
   });
 
   return {
-    // Nothing is awaited here: anywidget gives a model up after two seconds, its figure is drawn but
-    // hears of no change any more, and on a busy machine plotly's code takes longer to arrive.
+    // Do not await anything here: anywidget gives up on a model after two seconds. Its figure would
+    // be drawn but never change, and on a busy machine plotly's code takes longer to arrive.
     initialize(context) {
       ready = globalThis.etgpPlotly.promise.then(async (library) => {
         const widget = library.default();
@@ -109,11 +112,11 @@ export default () => {
     async render(context) {
       const widget = await ready;
       place = context.el;
-      const leave = widget.render(context);
+      const remove = widget.render(context);
       place = null;
       return () => {
         views.get(context.el)?.();
-        leave();
+        remove();
       };
     },
   };

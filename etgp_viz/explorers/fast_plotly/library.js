@@ -1,7 +1,7 @@
-// Loads plotly's widget code once and hands it to every figure of the page: see figure.js.
+// Loads the code of plotly's widget once and hands it to every figure of the page: see figure.js.
 
-// After every change plotly's widget works out all its defaults and sends them to Python, where
-// nobody asks for them; it takes as long as the drawing.
+// After every change plotly's widget computes all its defaults and sends them to Python, where
+// nothing reads them. That takes as long as drawing.
 function withoutDefaults(library) {
   library.FigureView.prototype._sendTraceDeltas = () => {};
   library.FigureView.prototype._sendLayoutDelta = () => {};

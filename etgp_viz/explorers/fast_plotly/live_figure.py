@@ -1,11 +1,12 @@
-"""Live figures: plotly's FigureWidget, made to start fast, and to be current after a page reload.
+"""Live figures: plotly's FigureWidget, quick to appear and to change, current after a page reload.
 
-plotly's own widget sends its five megabytes of JavaScript with every figure, tells the browser what
-to draw only after it has told it to draw, and remembers for a reload what it drew first. Here all
-figures of a kernel share one copy of the library, are complete when the browser hears of them, and
-answer a reload with what they show now.
+plotly's own widget sends its five megabytes of JavaScript with every figure, tells the browser to
+draw before it says what, and answers a reload with what it drew first. Here all figures of a kernel
+share one copy of the library, are complete when the browser hears of them, and answer a reload with
+what they show now.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,12 +16,22 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
-import plotly
 import plotly.graph_objects as go
 import traitlets
 
-_HERE = Path(__file__).parent
-_BUNDLE = Path(plotly.__file__).with_name("package_data") / "widgetbundle.js"
+from etgp_viz.explorers.fast_plotly import internals
+
+#: Environment variable: if it is "1", all figures are plotly's own widgets.
+STOCK = "ETGP_VIZ_STOCK_PLOTLY"
+CONFIG = {"responsive": True, "displayModeBar": False}
+
+
+def _source(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+#: Functions for the page around the figures: the value under the mouse, one class standing out.
+PANELS_JS = _source("panels.js")
 
 
 @contextmanager
@@ -36,8 +47,8 @@ def _absent(module: str) -> Iterator[None]:
         del sys.modules[module]
 
 
-# FigureWidget imports nbformat, that imports jsonschema, and that builds a parser of international
-# web addresses if it can: seconds of work, for a check of a kind that no notebook asks for.
+# FigureWidget imports nbformat, which imports jsonschema, which builds a parser for international
+# web addresses if it can: seconds of work for a check that no notebook needs.
 with _absent("rfc3987_syntax"):
     from plotly.graph_objects import FigureWidget
 
@@ -45,35 +56,39 @@ with _absent("rfc3987_syntax"):
 class Library(anywidget.AnyWidget):
     """plotly's JavaScript, sent to the browser once."""
 
-    _esm = _HERE / "library.js"
+    _esm = _source("library.js")
     source = traitlets.Unicode().tag(sync=True)
 
 
 @cache
-def library() -> Library:
+def _library() -> Library:
     """The one copy of this kernel."""
-    return Library(source=_BUNDLE.read_text(encoding="utf-8"))
+    return Library(source=internals.bundle())
 
 
 class LiveFigure(FigureWidget):
     """A complete figure as a widget that follows the width of its place."""
 
-    _esm = "\n".join((_HERE / name).read_text("utf-8") for name in ("moves.js", "figure.js"))
+    _esm = f"{_source('moves.js')}\n{_source('figure.js')}"
     leads = traitlets.Bool(False).tag(sync=True)  # whether it is drawn before the others
+    is_complete = False
 
     def __init__(self, figure: go.Figure, leads: bool = False) -> None:
-        library()
-        self._is_complete = False
+        _library()
         super().__init__(figure)
         self.leads = leads
-        self._config = {"responsive": True, "displayModeBar": False}
-        self._is_complete = True
+        self._config = CONFIG
+        self.is_complete = True
         self.open()
 
     def open(self) -> None:
-        """Tell the browser of this widget, once there is something to draw."""
-        if self._is_complete:
+        """Tell the browser about this widget, once there is something to draw."""
+        if self.is_complete:
             super().open()
+
+    def stored(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Traces and layout as plotly keeps them, to look values up without its checks."""
+        return self._data, self._layout
 
     def _send_update_msg(
         self,
@@ -82,7 +97,7 @@ class LiveFigure(FigureWidget):
         trace_indexes: Any = None,
         source_view_id: str | None = None,
     ) -> None:
-        """A change as one message to the browser, where plotly itself would send four."""
+        """Send a change as one message to the browser; plotly itself would send four."""
         with self.hold_sync():
             self._last_trace_edit_id += 1
             self._last_layout_edit_id += 1
@@ -94,12 +109,52 @@ class LiveFigure(FigureWidget):
                 "layout_edit_id": self._last_layout_edit_id,
                 "source_view_id": source_view_id,
             }
-        self._trait_values["_py2js_update"] = None  # it has been sent, and a reload needs it not
+        self._trait_values["_py2js_update"] = None  # already sent; a reload must not replay it
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
         """What a page that is loaded now needs: the figure as it is now."""
         if key is None:
-            # Straight into the store: as traits they would be sent, and this is no change.
+            # Past the traits, which would send it to pages that show it already.
             self._trait_values["_widget_data"] = deepcopy(self._data)
             self._trait_values["_widget_layout"] = deepcopy(self._layout_obj._props)
         return super().get_state(key, drop_defaults)
+
+
+class StockFigure(FigureWidget):
+    """plotly's own widget, with nothing of plotly's replaced."""
+
+    is_complete = False
+
+    def __init__(self, figure: go.Figure) -> None:
+        super().__init__(figure)
+        if self.has_trait("_config"):
+            self._config = CONFIG
+        self.is_complete = True
+
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
+        """As plotly does it, after what plotly does before it shows a figure: make it current."""
+        if key is None and self.is_complete:
+            self._repr_mimebundle_()
+        return super().get_state(key, drop_defaults)
+
+
+def is_fast() -> bool:
+    """Whether figures are `LiveFigure`: this plotly is known, and `STOCK` is not set."""
+    return os.environ.get(STOCK) != "1" and not internals.missing()
+
+
+def live_figure(figure: go.Figure, leads: bool = False) -> FigureWidget:
+    """A figure as a widget: `LiveFigure`, or `StockFigure` with a plotly that we do not know.
+
+    Parameters
+    ----------
+    figure : a complete figure
+    leads : whether the browser draws it before the other figures of its page
+    """
+    return LiveFigure(figure, leads) if is_fast() else StockFigure(figure)
+
+
+def prepare_page() -> None:
+    """Send plotly's JavaScript to the page, which loads it while the first numbers are computed."""
+    if is_fast():
+        _library()

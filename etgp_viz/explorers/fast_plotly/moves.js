@@ -1,15 +1,15 @@
-// Changes of a figure drawn without plotly, on the axes that are there: lines as new paths, dots and
-// names at new places, heat maps as new images. A redraw by plotly takes twenty times as long. Where
-// a change is of another kind, plotly must draw it.
+// Draws changes to a figure without plotly, on the axes that it has: lines as new paths, dots and
+// names at new positions, heat maps as new images. A redraw by plotly takes twenty times as long.
+// Changes of any other kind are left to plotly.
 
-// The value of a property of a trace in a change, undefined if it has none.
+// The new value of a property of a trace, undefined if the change does not touch it.
 function valueIn(change, name, trace) {
   const values = change.style_data[name];
   const place = change.style_traces.indexOf(trace);
   return values && place >= 0 ? values[place % values.length] : undefined;
 }
 
-// An array of numbers as it came over the wire, or null.
+// An array of numbers as sent by Python, or null.
 function numbers(sent) {
   if (sent?.dtype !== "float64" || sent.shape.length !== 1) return null;
   const { buffer, byteOffset, byteLength } = sent.buffer;
@@ -17,7 +17,7 @@ function numbers(sent) {
 }
 
 // The x and y of a trace after a change, in the units of its axes, or null.
-function placesOf(trace, index, change) {
+function positionsOf(trace, index, change) {
   const sent = { x: valueIn(change, "x", index), y: valueIn(change, "y", index) };
   const x = sent.x === undefined ? trace._etgpX ?? trace.x : numbers(sent.x);
   const y = sent.y === undefined ? trace._etgpY ?? trace.y : numbers(sent.y);
@@ -28,17 +28,17 @@ function placesOf(trace, index, change) {
 
 const axisOf = (plot, name) => plot._fullLayout[name.replace(/^(x|y)/, "$1axis")];
 
-// The traces below one of a stack, and the height that they add up to.
-const under = (plot, trace) => plot._fullData.slice(0, trace.index)
+// The visible traces below one trace of a stack, and the sums of their heights.
+const below = (plot, trace) => plot._fullData.slice(0, trace.index)
   .filter((other) => other.stackgroup === trace.stackgroup && other.visible === true);
 const heights = (traces, length) => Array.from({ length }, (_, k) =>
   traces.reduce((sum, other) => sum + (other._etgpY ?? other.y)[k], 0));
 
-// Each of these gives what to do to show a trace after a change, as a list of functions; null if
-// plotly must draw it.
+// Each of these functions returns the steps that show a trace after a change, as functions without
+// arguments, or null if plotly must draw it.
 function moveLine(plot, trace, group, { x, y }, toX, toY) {
   if (trace.line.shape !== "linear") return null;
-  const stack = trace.stackgroup ? under(plot, trace) : [];
+  const stack = trace.stackgroup ? below(plot, trace) : [];
   const floor = heights(stack, y.length);
   const point = (value, k) => `${toX(x[k]).toFixed(2)},${toY(value + floor[k]).toFixed(2)}`;
   const points = Array.from(y, point).join("L");
@@ -46,7 +46,7 @@ function moveLine(plot, trace, group, { x, y }, toX, toY) {
   if (trace.line.width > 0 && !line) return null;
   const steps = line ? [() => line.setAttribute("d", `M${points}`)] : [];
   if (!trace.fill || trace.fill === "none") return steps;
-  // plotly keeps the area between two traces with the lower one.
+  // plotly stores the area between two traces with the lower one.
   const fill = (stack.length ? stack.at(-1)._nextFill : trace._ownFill)?.node();
   const back = Array.from(floor, (_, k) => point(0, k)).reverse().join("L");
   const closed = trace.fill === "toself" ? `M${points}Z`
@@ -54,25 +54,25 @@ function moveLine(plot, trace, group, { x, y }, toX, toY) {
   return fill && closed ? [...steps, () => fill.setAttribute("d", closed)] : null;
 }
 
-function moveDots(plot, trace, group, places, toX, toY) {
+function moveDots(plot, trace, group, positions, toX, toY) {
   const dots = group?.querySelectorAll(".points .point") ?? [];
-  if (dots.length !== places.x.length) return null;
+  if (dots.length !== positions.x.length) return null;
   return Array.from(dots, (dot, k) => () =>
-    dot.setAttribute("transform", `translate(${toX(places.x[k])},${toY(places.y[k])})`));
+    dot.setAttribute("transform", `translate(${toX(positions.x[k])},${toY(positions.y[k])})`));
 }
 
-function moveWords(plot, trace, group, places, toX, toY) {
-  const words = group?.querySelectorAll(".textpoint text") ?? [];
-  if (words.length !== places.x.length) return null;
-  return Array.from(words, (text, k) => () => {
+function moveNames(plot, trace, group, positions, toX, toY) {
+  const names = group?.querySelectorAll(".textpoint text") ?? [];
+  if (names.length !== positions.x.length) return null;
+  return Array.from(names, (text, k) => () => {
     for (const part of [text, ...text.querySelectorAll("tspan.line")]) {
-      part.setAttribute("x", toX(places.x[k]));
-      part.setAttribute("y", toY(places.y[k]));
+      part.setAttribute("x", toX(positions.x[k]));
+      part.setAttribute("y", toY(positions.y[k]));
     }
   });
 }
 
-const SCATTER = { lines: moveLine, markers: moveDots, text: moveWords };
+const SCATTER = { lines: moveLine, markers: moveDots, text: moveNames };
 
 // A colour such as "#0072b2" or "rgb(0, 114, 178)" as [red, green, blue].
 function rgb(colour) {
@@ -80,7 +80,7 @@ function rgb(colour) {
   return hex ?? colour.match(/[\d.]+/g).slice(0, 3).map(Number);
 }
 
-// The colour of a value between 0 and 1 on a scale of [place, colour] pairs.
+// The colour of a value between 0 and 1 on a scale of [position, colour] pairs.
 function onScale(scale, value) {
   const above = Math.max(1, scale.findIndex(([place]) => value <= place));
   const [[low, from], [high, to]] = [scale[above - 1], scale[above]];
@@ -94,10 +94,10 @@ function moveHeat(plot, trace, z) {
   if (z.length !== trace.z.length) return null;
   const [rows, columns] = [z.length, z[0].length];
   const scale = trace.colorscale.map(([place, colour]) => [place, rgb(colour)]);
-  // The first row of a matrix lies at the low end of its axis, which is above only if the axis is
-  // turned round; the first row of an image is its uppermost.
-  const turned = ({ range }) => range[0] > range[1];
-  const down = turned(axisOf(plot, trace.yaxis)), left = turned(axisOf(plot, trace.xaxis));
+  // The first row of a matrix lies at the low end of the y axis, which is at the top only if the axis
+  // is reversed; the first row of an image is at the top.
+  const isReversed = ({ range }) => range[0] > range[1];
+  const down = isReversed(axisOf(plot, trace.yaxis)), left = isReversed(axisOf(plot, trace.xaxis));
   const pixels = new ImageData(columns, rows);
   z.forEach((row, j) => row.forEach((value, i) => {
     const share = Math.min(1, Math.max(0, (value - trace.zmin) / (trace.zmax - trace.zmin)));
@@ -122,12 +122,13 @@ function moveTrace(plot, index, change) {
   const z = valueIn(change, "z", index), moves = SCATTER[trace?.mode];
   if (trace?.type === "heatmap" && z && !valueIn(change, "x", index)) return moveHeat(plot, trace, z);
   if (trace?.type !== "scatter" || trace.visible !== true || !moves) return null;
-  const places = placesOf(trace, index, change), group = plot.querySelector(`.trace${trace.uid}`);
-  if (!places) return null;
-  return moves(plot, trace, group, places, axisOf(plot, trace.xaxis).c2p, axisOf(plot, trace.yaxis).c2p);
+  const positions = positionsOf(trace, index, change), group = plot.querySelector(`.trace${trace.uid}`);
+  if (!positions) return null;
+  return moves(plot, trace, group, positions, axisOf(plot, trace.xaxis).c2p, axisOf(plot, trace.yaxis).c2p);
 }
 
-// Move the traces of a figure without plotly; whether that shows all of the change but its labels.
+// Move the traces of a figure without plotly. Returns whether that shows all of the change except
+// its labels.
 function moveTraces(plot, change) {
   if (Object.keys(change.layout_data).some((path) => /axis|shapes/.test(path))) return false;
   const steps = change.style_traces.map((index) => moveTrace(plot, index, change));

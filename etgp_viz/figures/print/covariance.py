@@ -1,16 +1,31 @@
 """Covariances by formula and by Monte Carlo, in matplotlib, for slides and papers."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etgp_viz.figures import comparison, style
-from etgp_viz.figures import spectrum as spectrum_figure
-from etgp_viz.figures.print import flow as print_flow
-from etgp_viz.records.covariance_check import Comparison, Convergence, Spectrum, Variances
-from etgp_viz.records.flow import Matrix
+from etgp_viz.figures import style
+from etgp_viz.figures.covariance import (
+    ERROR,
+    INDEPENDENT,
+    LEFT_OUT,
+    MAX_DIFFERENCE,
+    MIN_EIGENVALUE,
+    MIN_LEFT_OUT,
+    SHARED,
+    covariance_name,
+)
+from etgp_viz.figures.print.flow import draw_matrix
+
+if TYPE_CHECKING:
+    from etgp_viz.records.covariance_check import Comparison, Convergence, Spectrum, Variances
+    from etgp_viz.records.flow import Matrix
+
+__all__ = ["make"]
 
 
 def make(
@@ -25,7 +40,7 @@ def make(
     fig = Figure(figsize=(13.0, 6.4), layout="constrained")
     parts: Any = fig.subfigures(2, 1)
     maps, lines = parts[0].subplots(1, 4), parts[1].subplots(1, 3)
-    print_flow.draw_matrix(maps[0], latent)
+    draw_matrix(maps[0], latent)
     _draw_maps(maps[1:], analytic)
     _draw_variances(lines[0], variance)
     _draw_convergence(lines[1], convergence)
@@ -35,10 +50,11 @@ def make(
 
 def _draw_maps(panels: Any, record: Comparison) -> None:
     top = max(np.max(np.abs(record.analytic)), np.max(np.abs(record.estimate))) or 1.0
+    within = f"{record.share:.1%} within ±{record.tolerance:.0f}"
     parts = (
-        (f"by formula\n{comparison.name_of(record)}", record.analytic, top),
+        (f"by formula\n{covariance_name(record)}", record.analytic, top),
         (f"by Monte Carlo\n{record.num_draws} draws", record.estimate, top),
-        (f"difference in standard errors\n{record.share:.1%} within ±3", record.difference, 4.0),
+        (f"difference in standard errors\n{within}", record.difference, MAX_DIFFERENCE),
     )
     N, several = len(record.x), len(record.rows) > 1
     step = record.x[1] - record.x[0]
@@ -71,21 +87,21 @@ def _draw_variances(axes: Axes, record: Variances) -> None:
 
 
 def _draw_convergence(axes: Axes, record: Convergence) -> None:
-    axes.loglog(record.sizes, record.error, color=style.PALETTE[0], lw=2, label="error")
+    axes.loglog(record.sizes, record.error, color=ERROR, lw=2, label="error")
     axes.loglog(record.sizes, record.expected, "--", color=style.NEUTRAL, label="expected, 1/√m")
-    if record.left_out > 1e-3:
-        axes.axhline(record.left_out, color=style.PALETTE[3], linestyle=":", label="left out")
-    axes.set(title="error, part of the covariance", xlabel="draws m")
+    if record.left_out > MIN_LEFT_OUT:
+        axes.axhline(record.left_out, color=LEFT_OUT, linestyle=":", label="left out")
+    axes.set(title="error, share of the covariance", xlabel="draws m")
     axes.legend(frameon=False, fontsize="small")
 
 
 def _draw_spectrum(axes: Axes, record: Spectrum) -> None:
     order = np.arange(1, len(record.joint) + 1)
-    floor = spectrum_figure.FLOOR
-    axes.semilogy(order, np.maximum(record.independent, floor), "--", color=style.PALETTE[1],
-                  label="independent classes")  # fmt: skip
-    axes.semilogy(order, np.maximum(record.joint, floor), ".", color=style.PALETTE[0],
-                  label="classes that share f₀")  # fmt: skip
+    independent, shared = (
+        np.maximum(values, MIN_EIGENVALUE) for values in (record.independent, record.joint)
+    )
+    axes.semilogy(order, independent, "--", color=INDEPENDENT, label="independent classes")
+    axes.semilogy(order, shared, ".", color=SHARED, label="classes that share f₀")
     axes.axvline(record.num_inputs + 0.5, color=style.NEUTRAL, linestyle=":")
     axes.set(title=f"eigenvalues: {record.rank} of {len(order)} not zero", xlabel="number")
     axes.legend(frameon=False, fontsize="small")

@@ -1,21 +1,29 @@
-"""The pictures of one GP under one flow, in matplotlib, for slides and papers."""
+"""One Gaussian process under one flow, in matplotlib, for slides and papers."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from etgp_viz.figures import style
-from etgp_viz.records.flow import Marginal, Matrix, WarpedPaths
+from etgp_viz.figures.flow import MAX_DENSITY_SHOWN, SLOPE, WARPED
 
-WARPED = style.PALETTE[0]
+if TYPE_CHECKING:
+    from etgp_viz.records.flow import Marginal, Matrix, WarpedPaths
+
+__all__ = ["draw_matrix", "make"]
 
 
 def make(
     paths: WarpedPaths, density: Marginal, latent_covariance: Matrix, covariance: Matrix, **_: Any
 ) -> Figure:
-    """Paths above; the map, the densities and the two covariances below."""
+    """Paths above; the map, the densities and the two covariances below.
+
+    The parameters are records of `etgp_viz.records.flow`, named as in the explorer.
+    """
     fig = Figure(figsize=(11.0, 6.0), layout="constrained")
     grid = fig.add_gridspec(2, 4)
     _draw_paths(fig.add_subplot(grid[0, :]), paths)
@@ -28,7 +36,7 @@ def make(
 
 
 def draw_matrix(axes: Axes, record: Matrix) -> None:
-    """A matrix in colours centred on zero, with its bar."""
+    """Draw a matrix in colours centred on zero, with its colour bar."""
     top = np.max(np.abs(record.values)) or 1.0
     mesh = axes.pcolormesh(record.x, record.x, record.values, cmap=style.DIVERGING, rasterized=True)
     mesh.set_clim(-top, top)
@@ -54,7 +62,7 @@ def _draw_paths(axes: Axes, record: WarpedPaths) -> None:
 def _draw_map(axes: Axes, record: Marginal) -> None:
     axes.plot(record.f, record.f, ":", color=style.NEUTRAL, label="no change")
     axes.plot(record.f, record.g, color=WARPED, label="map G(f)")
-    axes.plot(record.f, record.slope, "-.", color=style.PALETTE[3], label="slope |dG/df|")
+    axes.plot(record.f, record.slope, "-.", color=SLOPE, label="slope |dG/df|")
     axes.set(title=f"the flow at x = {record.at:.2f}", xlabel="f", ylabel="g = G(f)")
     axes.legend(frameon=False, fontsize="small")
 
@@ -64,5 +72,5 @@ def _draw_densities(axes: Axes, record: Marginal) -> None:
     axes.plot(record.g, record.warped_density, color=WARPED, label="f(x)")
     top = max(record.base_density.max(), record.warped_density.max())
     axes.set(title="densities there", xlabel="value", ylabel="density")
-    axes.set_ylim(0.0, min(3.0, 1.1 * top))
+    axes.set_ylim(0.0, min(MAX_DENSITY_SHOWN, 1.1 * top))
     axes.legend(frameon=False, fontsize="small")

@@ -1,16 +1,31 @@
 """What a model has learnt, in matplotlib, for slides and papers."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from etgp_viz.figures import style
-from etgp_viz.figures.class_regions import FAINT, FULL, ROW
-from etgp_viz.records.inference import Classes, Latent, NodeErrors, Warped
-from etgp_viz.records.live_training import Curve
+from etgp_viz.figures.inference import (
+    CROSS,
+    FAINT,
+    FULL,
+    MIN_ERROR,
+    MONTE_CARLO,
+    QUADRATURE,
+    ROW,
+)
 
+if TYPE_CHECKING:
+    from etgp_viz.records.inference import Classes, Latent, NodeErrors, Warped
+    from etgp_viz.records.live_training import Curve
+
+__all__ = ["make"]
+
+# matplotlib's markers of the classes, much like plotly's.
 MARKERS = "osD^vPX*"
 
 
@@ -30,23 +45,22 @@ def make(
 
 
 def _draw_classes(axes: Axes, record: Classes, title: str) -> None:
-    C, where = len(record.probabilities), record.window
+    C, window = len(record.probabilities), record.window
     colours = [style.colour(c, C) for c in range(C)]
-    flat = where.y is not None
-    if where.y is not None:
+    if window.y is not None:
         paint = np.array([(*_rgb(colour), 1.0) for colour in colours])[record.winner]
         paint[..., 3] = FAINT + (FULL - FAINT) * record.strength
-        ends = (where.x[0], where.x[-1], where.y[0], where.y[-1])
+        ends = (window.x[0], window.x[-1], window.y[0], window.y[-1])
         axes.imshow(paint, extent=ends, origin="lower", interpolation="nearest")
         if np.min(record.uncertainty) < 0.5 < np.max(record.uncertainty):
-            axes.contour(where.x, where.y, record.uncertainty, [0.5], colors=style.NEUTRAL)
+            axes.contour(window.x, window.y, record.uncertainty, [0.5], colors=style.NEUTRAL)
         axes.set(xlabel="input x₁", ylabel="input x₂", aspect="equal")
     else:
-        axes.stackplot(where.x, record.probabilities, colors=colours, alpha=0.55)
+        axes.stackplot(window.x, record.probabilities, colors=colours, alpha=0.55)
         axes.set(xlabel="input x", ylabel="probability")
     for c in range(C):
         own = record.X[record.labels == c]
-        height = own[:, 1] if flat else np.full(len(own), 1.0 + ROW * (c + 1))
+        height = own[:, 1] if window.y is not None else np.full(len(own), 1.0 + ROW * (c + 1))
         look: dict[str, Any] = {"color": colours[c], "marker": MARKERS[c], "s": 10}
         look |= {"label": f"class {c + 1}", "linewidths": 0.3, "edgecolors": "white"}
         axes.scatter(own[:, 0], height, **look)
@@ -55,20 +69,20 @@ def _draw_classes(axes: Axes, record: Classes, title: str) -> None:
 
 
 def _draw_latent(axes: Axes, record: Latent) -> None:
-    where, Z = record.window, record.Z
-    if where.y is not None:
+    window, Z = record.window, record.Z
+    if window.y is not None:
         top = np.max(np.abs(record.mean)) or 1.0
         look: dict[str, Any] = {"cmap": style.DIVERGING, "vmin": -top, "vmax": top}
-        mesh = axes.pcolormesh(where.x, where.y, record.mean, rasterized=True, **look)
+        mesh = axes.pcolormesh(window.x, window.y, record.mean, rasterized=True, **look)
         axes.figure.colorbar(mesh, ax=axes, shrink=0.7)
-        axes.plot(Z[:, 0], Z[:, 1], "+", color="#222222")
+        axes.plot(Z[:, 0], Z[:, 1], "+", color=CROSS)
         axes.set(xlabel="input x₁", ylabel="input x₂", aspect="equal")
         axes.set_title("mean of q(f₀), inducing points")
         return
     reach = 2.0 * record.deviation
     shade: dict[str, Any] = {"color": style.NEUTRAL, "alpha": 0.25, "linewidth": 0}
-    axes.fill_between(where.x, record.mean - reach, record.mean + reach, **shade)
-    axes.plot(where.x, record.mean, color=style.NEUTRAL, lw=3)
+    axes.fill_between(window.x, record.mean - reach, record.mean + reach, **shade)
+    axes.plot(window.x, record.mean, color=style.NEUTRAL, lw=3)
     axes.plot(
         Z[:, 0], np.full(len(Z), 0.03), "|", color="black", transform=axes.get_xaxis_transform()
     )
@@ -98,14 +112,12 @@ def _draw_elbo(axes: Axes, record: Curve) -> None:
 
 
 def _draw_nodes(axes: Axes, record: NodeErrors) -> None:
-    floor = 1e-16
-    blue, orange = style.PALETTE[0], style.PALETTE[3]
-    axes.loglog(record.nodes, np.maximum(record.quadrature, floor), "o-", color=blue,
-                label="quadrature, Q nodes")  # fmt: skip
-    axes.loglog(record.draws, np.maximum(record.monte_carlo, floor), "x", color=orange,
-                label="Monte Carlo, S draws")  # fmt: skip
-    axes.loglog(record.draws, np.maximum(record.standard_error, floor), "--", color=orange,
-                label="its standard error")  # fmt: skip
+    for x, error, look, colour, name in (
+        (record.nodes, record.quadrature, "o-", QUADRATURE, "quadrature, Q nodes"),
+        (record.draws, record.monte_carlo, "x", MONTE_CARLO, "Monte Carlo, S draws"),
+        (record.draws, record.standard_error, "--", MONTE_CARLO, "its standard error"),
+    ):
+        axes.loglog(x, np.maximum(error, MIN_ERROR), look, color=colour, label=name)
     axes.axvline(record.used, color=style.NEUTRAL, linestyle=":")
     axes.set(
         xlabel="nodes or draws for each row", ylabel="absolute error", title="error of E[log p]"

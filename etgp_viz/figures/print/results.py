@@ -1,22 +1,33 @@
-"""The panels of a comparison for print, by matplotlib: a row of data sets, as in the paper."""
+"""Scores of all models in matplotlib, for slides and papers: a panel for each data set."""
+
+from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from etgp_viz.experiments.settings import shown_name
-from etgp_viz.figures.scores import LOOKS, heights
-from etgp_viz.records.results import METRICS, WAYS, Panel
+from etgp_viz.experiments.settings import short_name
+from etgp_viz.figures.results import LOOKS, mark_heights
+from etgp_viz.records.results import METRICS, WAYS
+
+if TYPE_CHECKING:
+    from etgp_viz.records.results import Panel
 
 __all__ = ["draw", "draw_panel", "png"]
 
 
 def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
-    """Panels side by side, three in a row; ``figure.savefig`` writes them."""
+    """A figure with three panels in a row; its ``savefig`` writes PNG, SVG or PDF.
+
+    Parameters
+    ----------
+    panels : of `etgp_viz.experiments.panel`, one for each data set
+    caption : small print below the axes
+    """
     columns = min(3, max(1, len(panels)))
     lines = -(-len(panels) // columns)
     tall = max(len(panel.labels) for panel in panels)
@@ -30,7 +41,7 @@ def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
     ways = [
         way
         for way in WAYS
-        if any(series.way == way and len(series.rows) for one in panels for series in one.series)
+        if any(series.way == way and len(series.rows) for p in panels for series in p.series)
     ]
     handles = [Line2D([], [], linestyle="none", label=WAYS[way], **_mark(way)) for way in ways]
     if handles:
@@ -42,19 +53,19 @@ def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
 
 
 def png(panels: Sequence[Panel], caption: str = "") -> bytes:
-    """The same as the content of a PNG file, which a notebook shows by ``IPython``'s ``Image``."""
+    """The figure of `draw` as the content of a PNG file, for IPython's ``Image``."""
     content = io.BytesIO()
     draw(panels, caption).savefig(content, format="png", dpi=110)
     return content.getvalue()
 
 
 def draw_panel(axes: Any, record: Panel) -> None:
-    """One data set: rows of models, marks with bars, a dotted line at the best."""
+    """Draw one data set: rows of models, marks with error bars, a dotted line at the best."""
     metric, best = METRICS[record.metric], record.best()
     for series in record.series:
         mark = _mark(series.way)
         axes.errorbar(
-            series.mean, heights(series), xerr=record.bars * series.error, linestyle="none",
+            series.mean, mark_heights(series), xerr=record.bars * series.error, linestyle="none",
             capsize=2, elinewidth=1, ecolor=mark["color"], **mark,
         )  # fmt: skip
     if best is not None:
@@ -73,7 +84,7 @@ def draw_panel(axes: Any, record: Panel) -> None:
         axes.xaxis.set_major_locator(MaxNLocator(5))
     arrow = "→" if metric.larger_is_better else "←"
     axes.set_xlabel(f"{metric.words}, better {arrow}", fontsize=9)
-    axes.set_title(shown_name(record.dataset), fontsize=10)
+    axes.set_title(short_name(record.dataset), fontsize=10)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -1,16 +1,23 @@
-"""The pictures of C classes in matplotlib, for slides and papers."""
+"""C classes that share one latent, or have one each, in matplotlib, for slides and papers."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from plotly.colors import unlabel_rgb
 
-from etgp_viz.figures import classes, plotting, style
-from etgp_viz.records.shared_latent import Dependence, Latents, Pivot, Probabilities, Processes
+from etgp_viz.figures import plotting, style
+from etgp_viz.figures.shared_latent import colours
 
-# plotly's dashes in matplotlib's words: lengths of strokes and gaps.
+if TYPE_CHECKING:
+    from etgp_viz.records.shared_latent import Dependence, Latents, Pivot, Probabilities, Processes
+
+__all__ = ["make"]
+
+# plotly's dashes in matplotlib's terms: lengths of strokes and gaps.
 DASHES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)), (0, (8, 2)), (0, (8, 2, 1, 2)))
 
 
@@ -37,7 +44,7 @@ def _colours(num_classes: int) -> list[Any]:
     """The colours of the classes as matplotlib reads them."""
     return [
         tuple(part / 255 for part in unlabel_rgb(colour)) if colour.startswith("rgb") else colour
-        for colour in classes.colours(num_classes)
+        for colour in colours(num_classes)
     ]
 
 
@@ -91,17 +98,17 @@ def _draw_probabilities(axes: Axes, record: Probabilities) -> None:
 
 
 def _draw_pivot(axes: Axes, record: Pivot) -> None:
-    known, partner = style.process(record.pivot), style.process(record.partner)
-    colours = _colours(len(record.values))
-    dots = f"draws of ({known}, {partner})"
-    axes.plot(*record.draws, ".", color=colours[record.partner], ms=4, alpha=0.5, label=dots)
+    pivot, partner = style.process(record.pivot), style.process(record.partner)
+    shades = _colours(len(record.values))
+    dots = f"draws of ({pivot}, {partner})"
+    axes.plot(*record.draws, ".", color=shades[record.partner], ms=4, alpha=0.5, label=dots)
     if record.maps is not None and record.grid is not None:
         _draw_classes(axes, record.grid, record.maps, lw=1.5)
-    here = np.full(len(colours), record.values[record.pivot])
-    axes.scatter(here, record.values, color=colours, edgecolors=style.NEUTRAL, zorder=3)
-    says = "determines" if record.maps is not None else "does not determine"
-    axes.set(title=f"{known} {says} the others at x = {record.at:.2f}")
-    axes.set(xlabel=f"pivot {known}(x)", ylabel="processes fᶜ(x)")
+    here = np.full(len(shades), record.values[record.pivot])
+    axes.scatter(here, record.values, color=shades, edgecolors=style.NEUTRAL, zorder=3)
+    determines = "determines" if record.maps is not None else "does not determine"
+    axes.set(title=f"{pivot} {determines} the others at x = {record.at:.2f}")
+    axes.set(xlabel=f"pivot {pivot}(x)", ylabel="processes fᶜ(x)")
     axes.legend(frameon=False, fontsize="small")
 
 

@@ -1,13 +1,17 @@
-"""The same picture for print: PNG, SVG or PDF by matplotlib."""
+"""A race in matplotlib, for slides and papers."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from etgp_viz.figures import plotting
-from etgp_viz.figures.timing import LABEL_GAP, LOOKS, STYLES, tick_sizes
-from etgp_viz.records.timing import Curves, Line
+from etgp_viz.figures.timing import LABEL_GAP, LOOKS, STYLES, sizes
+
+if TYPE_CHECKING:
+    from etgp_viz.records.timing import Curves, Line
 
 __all__ = ["draw"]
 
@@ -16,7 +20,13 @@ _MARKERS = {"circle": "o", "square": "s", "diamond": "D"}
 
 
 def draw(record: Curves, caption: str = "") -> Figure:
-    """Draw the record; ``figure.savefig`` writes it."""
+    """A figure of the race; its ``savefig`` writes PNG, SVG or PDF.
+
+    Parameters
+    ----------
+    record : curves of `etgp_viz.timing.curves`
+    caption : small print below the axes
+    """
     figure = Figure(figsize=(8.0, 5.0), layout="constrained")
     axes = figure.subplots()
     for line in record.lines:
@@ -25,8 +35,7 @@ def draw(record: Curves, caption: str = "") -> Figure:
     axes.set(xlabel=record.x_title, ylabel=record.y_title, xscale=scale, yscale=scale)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-    sizes = tick_sizes(record)
-    axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
+    axes.set_xticks(sizes(record), [f"{size:.0f}" for size in sizes(record)])
     axes.minorticks_off()
     _name_lines(axes, record)
     if caption:
@@ -53,7 +62,7 @@ def _draw_line(axes: Any, line: Line) -> None:
 
 
 def _name_lines(axes: Any, record: Curves) -> None:
-    """Names at the right ends, as far apart as they need."""
+    """Write the names at the right ends of the lines, far enough apart to read."""
     named = {line.name: line for line in reversed(record.lines) if len(line.x)}
     if not named:
         return

@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from etgp_viz import ETGPClassifier
-from etgp_viz.classifier.estimator import values
+from etgp_viz.classifier.estimator import parameter_values
 from etgp_viz.datasets import from_csv, toys
-from etgp_viz.datasets.prepare import draw
+from etgp_viz.datasets.dataset import draw_stratified
 
 pytestmark = pytest.mark.slow  # all together; see `make test-fast`
 
@@ -147,7 +147,7 @@ def test_early_stopping_keeps_what_validates_best():
     assert model.history_.stopped == "callback"
     assert len(scores) == best + 31 < 400
     seed = int(np.random.RandomState(0).randint(2**31 - 1))
-    rows = draw(labels, 0.5, np.random.default_rng(seed))
+    rows = draw_stratified(labels, 0.5, np.random.default_rng(seed))
     held_out = model.predict_proba(inputs[rows])[np.arange(len(rows)), labels[rows]]
     assert np.log(held_out).mean() == pytest.approx(scores[best], rel=1e-9)
 
@@ -182,7 +182,14 @@ def test_one_class_is_not_enough():
 
 @pytest.mark.slow
 def test_importing_it_loads_no_tensorflow():
-    code = "import sys, etgp_viz; etgp_viz.ETGPClassifier(); assert 'tensorflow' not in sys.modules"
+    code = (
+        "import sys, etgp_viz.classifier\n"
+        "assert 'sklearn' not in sys.modules\n"
+        "from etgp_viz.classifier import ETGPClassifier\n"
+        "assert etgp_viz.ETGPClassifier is ETGPClassifier\n"
+        "ETGPClassifier()\n"
+        "assert 'tensorflow' not in sys.modules\n"
+    )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
@@ -373,9 +380,9 @@ def test_a_broken_file_is_refused(fitted, tmp_path):
 
 
 def test_a_copy_has_the_same_values(fitted):
-    stored = values(fitted.model_)
+    stored = parameter_values(fitted.model_)
     other = copy.deepcopy(fitted)
     assert other.model_ is not fitted.model_
-    assert values(other.model_).keys() == stored.keys()
-    for path, value in values(other.model_).items():
+    assert parameter_values(other.model_).keys() == stored.keys()
+    for path, value in parameter_values(other.model_).items():
         np.testing.assert_array_equal(value, stored[path])

@@ -27,20 +27,44 @@ def test_help_is_instant():
     assert "lab" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "verb",
+    [
+        *(["doctor"], ["lab"], ["timing"], ["experiment"], ["claims"], ["course"]),
+        *(["course", "build"], ["course", "times"], ["course", "progress"]),
+    ],
+    ids=" ".join,
+)
+def test_help_of_every_verb_is_instant(verb):
+    """Also as ``python -m etgp_viz.cli``."""
+    code = (
+        "import runpy, sys\n"
+        "try: runpy.run_module('etgp_viz.cli', run_name='__main__')\n"
+        "finally: assert not {'tensorflow', 'pandas', 'numpy', 'jupyterlab'} & set(sys.modules)"
+    )
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", code, *verb, "--help"], capture_output=True, text=True
+    )
+    assert time.perf_counter() - start < 2.0
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: etgp-viz {' '.join(verb)} ")
+
+
 def test_the_doctor_s_word_is_the_exit_status(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "findings", lambda: iter([doctor.Finding("Heart", True, "beats")]))
-    assert main.main(["doctor"]) == 0
+    assert main(["doctor"]) == 0
     assert capsys.readouterr().out == "✓ Heart: beats\n"
     sick = doctor.Finding("Heart", False, "silent", "press here")
     monkeypatch.setattr(doctor, "findings", lambda: iter([sick]))
-    assert main.main(["doctor"]) == 1
+    assert main(["doctor"]) == 1
     assert capsys.readouterr().out == "✗ Heart: silent → press here\n"
 
 
 def test_lab_passes_other_options_on(monkeypatch, tmp_path):
     seen = []
     monkeypatch.setattr(lab, "start", lambda *received: seen.append(received) or 0)
-    assert main.main(["lab", "--folder", str(tmp_path), "--no-browser", "--port", "8899"]) == 0
+    assert main(["lab", "--folder", str(tmp_path), "--no-browser", "--port", "8899"]) == 0
     assert seen == [(tmp_path, ["--no-browser", "--port", "8899"])]
 
 
@@ -58,12 +82,12 @@ def test_timing_prints_table_words_and_picture(kind, monkeypatch, tmp_path, caps
     picture = tmp_path / f"race.{kind}"
     arguments = ["timing", "--classes", "2,10,50", "--models", "etgp-linear,svgp-shared"]
     options = ["--no-memory", "--budget", "9", "--picture", str(picture), "--minutes", "2"]
-    assert main.main([*arguments, *options]) == 0
+    assert main([*arguments, *options]) == 0
     assert (seen["models"], seen["classes"]) == (("etgp-linear", "svgp-shared"), (2, 10, 50))
     assert (seen["memory"], seen["budget"], seen["time_limit"]) == (False, 9.0, 120.0)
     out = capsys.readouterr().out
     assert "step (ms)" in out
-    assert "The time of ETGP LINEAR still grows with C" in out
+    assert "A step of ETGP LINEAR still grows with C" in out
     content = picture.read_bytes()
     assert len(content) > 10_000
     if kind == "html":
@@ -72,23 +96,23 @@ def test_timing_prints_table_words_and_picture(kind, monkeypatch, tmp_path, caps
 
 
 def test_timing_explains_what_is_wrong_and_how_to_go_on(monkeypatch, capsys, tmp_path):
-    assert main.main(["timing", "--models", "etgp-cubic"]) == 2
+    assert main(["timing", "--models", "etgp-cubic"]) == 2
     assert "models: expected one of 'etgp-linear'" in capsys.readouterr().out
-    assert main.main(["timing", "--picture", "race.gif"]) == 2
+    assert main(["timing", "--picture", "race.gif"]) == 2
     assert "picture: expected a .png, .svg or .html file" in capsys.readouterr().out
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(timing, "sweep", interrupted)
-    assert main.main(["timing", "--out", str(tmp_path / "a.csv")]) == 130
+    assert main(["timing", "--out", str(tmp_path / "a.csv")]) == 130
     assert "--resume" in capsys.readouterr().out
 
 
 def test_a_table_with_gaps_can_be_read():
     table = table_of(truth, num_inducing=(50, 100))
     table.loc[0, "step"] = float("nan")
-    first, second = timing_command.printed(table).splitlines()[:2]
+    first, second = timing_command.format_table(table).splitlines()[:2]
     assert first.split()[:3] == ["model", "C", "M"]
     assert "–" in second
 
@@ -96,7 +120,7 @@ def test_a_table_with_gaps_can_be_read():
 @pytest.mark.parametrize("arguments", [[], ["sing"], ["doctor", "--loud"], ["timing", "--loud"]])
 def test_nonsense_is_refused(arguments, capsys):
     with pytest.raises(SystemExit) as stop:
-        main.main(arguments)
+        main(arguments)
     assert stop.value.code == 2
     assert "usage: etgp-viz" in capsys.readouterr().err
 

@@ -460,7 +460,7 @@ def test_ill_conditioned_inducing_points() -> None:
 def test_chunks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     model = make(flows.Tanh(elements=2), dropout=0.5)
     whole = model.predict_f(X, full_output_cov=True, samples=2)
-    monkeypatch.setattr("etgp_viz.core.model.CHUNK_SIZE", 7 * 2 * 20 * C)
+    monkeypatch.setattr("etgp_viz.core.blocks.NUMBERS_PER_CHUNK", 7 * 2 * 20 * C)
     for own, reference in zip(
         model.predict_f(X, full_output_cov=True, samples=2), whole, strict=True
     ):

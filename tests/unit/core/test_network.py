@@ -103,16 +103,6 @@ def test_first_step_breaks_the_symmetry_between_classes() -> None:
         assert np.all(tape.gradient(loss, network.output.bias.unconstrained_variable) != 0.0)
 
 
-@pytest.mark.slow
-def test_paper_initialisation_reaches_the_identity() -> None:
-    network = FlowNetwork(D, C, flows.Tanh(elements=2), hidden=(8,))
-    error = network.fit_to_identity(X, restarts=2, steps=400)
-    f = np.linspace(-2.0, 2.0, 9)
-    g = network.flow.forward(f[:, None, None], network(X))
-    assert error < 0.05
-    np.testing.assert_allclose(g, np.broadcast_to(f[:, None, None], g.shape), atol=0.15)
-
-
 def test_dropout_draws_are_masked_activations() -> None:
     """With one hidden layer a draw is the output layer on activations times 0 or 1/(1 − p)."""
     network = stirred(FlowNetwork(D, C, flows.Linear(), hidden=(5,), dropout=0.4))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from etgp_viz.core import checkpoints, training
+from etgp_viz import files
+from etgp_viz.core import training
 from etgp_viz.core.optimiser import Optimiser
 from etgp_viz.core.training import TrainingError, fit
 from etgp_viz.rivals.build_model import MODELS, build
@@ -587,7 +588,7 @@ def test_a_save_that_fails_leaves_the_checkpoint_before(tmp_path, monkeypatch):
         file.write(b"half of it")
         raise OSError("no space left")
 
-    monkeypatch.setattr(checkpoints.np, "savez", full_disk)
+    monkeypatch.setattr(files.np, "savez", full_disk)
     with pytest.raises(OSError, match="no space left"):
         run(Line(), **resumable(path, epochs=3))
     assert path.read_bytes() == content
@@ -595,7 +596,7 @@ def test_a_save_that_fails_leaves_the_checkpoint_before(tmp_path, monkeypatch):
 
 def test_checkpoints_are_rationed_by_time(tmp_path, monkeypatch):
     saves = []
-    monkeypatch.setattr(checkpoints, "save", lambda *args: saves.append(args))
+    monkeypatch.setattr(files, "write_arrays", lambda *args: saves.append(args))
     run(Line(), **resumable(tmp_path / "run.npz", checkpoint_seconds=3600.0))
     assert len(saves) == 1  # the one at the end
 

@@ -284,7 +284,7 @@ def test_progress_is_kept_and_what_is_solved_stays_solved():
     assert records()["06.2"] == "✓ right, 2 attempts, 0 hints"
     assert records()["06.4"] == "… begun, 0 attempts, 1 hint"
     assert "06 Cost versus classes: 1 of 4" in str(progress())
-    assert "no secure grading" in progress()._repr_html_()
+    assert "not secure enough for grading" in progress()._repr_html_()
     assert [path.name for path in Path().iterdir()] == ["progress.json"]
 
 

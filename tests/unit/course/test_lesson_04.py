@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from etgp_viz.course.exercise import NOT_YET, RIGHT, WRONG
-from etgp_viz.course.lessons.lesson_04 import BENT
-from etgp_viz.course.lessons.lesson_04_target import MATCH, blocks_of, hidden_covariance
+from etgp_viz.course.lessons.lesson_04 import BENT, MATCH, blocks_of, hidden_covariance
 from etgp_viz.explorers.covariance import CovarianceState
 
 
@@ -46,7 +45,7 @@ def test_a_target_takes_numbers_or_an_explorer(answer):
     ("answer", "words"),
     [
         ({**HIDDEN, "a3": [-2.0, -1.5, -1.0, -0.6, -1.5]}, "3 of 6 parts"),
-        (0.5 * np.array(list(HIDDEN.values())), "75% of its size away"),
+        (0.5 * np.array(list(HIDDEN.values())), "75% away from the target"),
         ({**HIDDEN, "a2": [0.4, 0.8, 1.2, 1.6]}, "5 numbers for 'a2'"),
         ({"a1": [1.0] * 5}, "'a2' is missing"),
         ([1.0, [2.0, 3.0], "word"], "5 numbers for 'a1'"),
@@ -63,7 +62,7 @@ def test_a_target_wants_the_explorer_that_it_was_made_with():
     shaped = Shaped(**HIDDEN)
     shaped.state.kernel = "rbf"
     assert (
-        "made with kernel = 'matern32', and your explorer has 'rbf'" in MATCH.check(shaped).reason
+        "made with kernel = 'matern32', but your explorer has 'rbf'" in MATCH.check(shaped).reason
     )
     assert "no such control" in MATCH.check(SimpleNamespace(state=object())).reason
     assert MATCH.check({**HIDDEN, "a2": ...}).outcome == NOT_YET

@@ -6,11 +6,12 @@ import pytest
 from etgp_viz import ETGP, FlowNetwork
 from etgp_viz.backend import gpflow, tf
 from etgp_viz.core import flows
-from etgp_viz.course.lessons.lesson_05 import POSTERIOR, latent_posterior
-from etgp_viz.course.lessons.lesson_05_quadrature import (
+from etgp_viz.course.lessons.lesson_05 import (
+    POSTERIOR,
     QUADRATURE,
     _own_latents,
     expected_log_likelihood,
+    latent_posterior,
 )
 
 RNG = np.random.default_rng(3)

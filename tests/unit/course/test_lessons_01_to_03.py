@@ -81,7 +81,7 @@ def test_other_right_answers(exercise, answer):
     ("exercise", "answer", "word"),
     [
         ("01.1", {"four times the variance": 4, "twice the lengthscale": 2}, "standard deviation"),
-        ("01.2", lambda x, ell, v: np.exp(-((x - x) ** 2)), "of shape (4, 4), and returned"),
+        ("01.2", lambda x, ell, v: np.exp(-((x - x) ** 2)), "of shape (4, 4), but returned"),
         ("01.3", lambda K, noise: noise, "The shape is right"),
         ("01.5", {"A": 1, "B": 1, "C": 1, "D": 1}, "diagonal"),
         ("02.2", lambda g, flow, p: np.full_like(g, np.nan), "not finite"),

@@ -17,11 +17,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from etgp_viz.cli import main
 from etgp_viz.course.checking import LESSONS, lesson
 from etgp_viz.course.exercise import RIGHT
-from etgp_viz.course.publish import stills, versions
+from etgp_viz.course.publish import notebooks, stills
 from etgp_viz.course.publish.build import build, short_name
-from etgp_viz.course.publish.handout import handout
-from etgp_viz.course.publish.render import Piece, markdown
-from etgp_viz.course.publish.run import budget, execute
+from etgp_viz.course.publish.handouts import Piece, handout, markdown
+from etgp_viz.course.publish.notebooks import budget, execute
 from etgp_viz.course.publish.slides import LINES, cut, slides
 
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
@@ -68,7 +67,7 @@ def leaks(notebook: nbformat.NotebookNode, number: str) -> list[str]:
 def test_students_get_no_solution(built, number):
     notebook = notebook_of(built / "student", number)
     assert leaks(notebook, number) == []
-    assert versions.MARK not in json.dumps(notebook)
+    assert notebooks.MARK not in json.dumps(notebook)
     assert all(not cell.get("outputs") for cell in notebook.cells)
     assert [cell.source for cell in notebook.cells] == [
         cell.source for cell in notebook_of(NOTEBOOKS, number).cells
@@ -117,14 +116,14 @@ def test_a_leak_is_seen():
 def test_notes_stand_under_their_headings():
     plain = notebook_of(NOTEBOOKS, "06")
     taught = replace(lesson("06"), teaching={"": "At the top.", "Derive": "Ask *first*."})
-    sources = [cell.source for cell in versions.instructor(plain, taught).cells]
+    sources = [cell.source for cell in notebooks.instructor(plain, taught).cells]
     assert sources[0] == "# 06 · Cost versus classes"
-    assert f"**{versions.MARK}: teaching.**\n\nAt the top." in sources[1]
+    assert f"**{notebooks.MARK}: teaching.**\n\nAt the top." in sources[1]
     at = sources.index("## Derive")
     assert "Ask *first*." in sources[at + 1]
     assert sources[at + 2].startswith("What does one training step need")
     with pytest.raises(ValueError, match="expected headings of lesson 06, got 'Derivation'"):
-        versions.instructor(plain, replace(taught, teaching={"Derivation": "Lost."}))
+        notebooks.instructor(plain, replace(taught, teaching={"Derivation": "Lost."}))
 
 
 def test_what_is_built(built):
@@ -266,7 +265,7 @@ def test_a_handout_holds_everything(executed):
     assert "progress()" not in words
     assert "&lt;b&gt;" in body
     assert "a warning" not in body
-    assert "lives in the notebook" in body
+    assert "works only in the notebook" in body
     content = re.findall(r"<script type='application/json'>(.*?)</script>", body)
     assert [len(json.loads(each)["figures"]) for each in content] == [3, 1]
 
@@ -327,15 +326,15 @@ def test_what_belongs_together_stays_together():
 
 def test_the_command_builds_and_explains(tmp_path, capsys):
     wanted = ["course", "build", "--no-handouts", "--output", str(tmp_path / "out"), "--lessons"]
-    assert main.main([*wanted, "00,06"]) == 0
+    assert main([*wanted, "00,06"]) == 0
     out = capsys.readouterr().out
     assert "✓ 2 notebooks" in out
     assert "course.zip" in out
     assert len(list((tmp_path / "out" / "instructor").iterdir())) == 2
-    assert main.main([*wanted, "6"]) == 2
+    assert main([*wanted, "6"]) == 2
     assert "lessons: expected some of 00," in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        main.main(["course"])
+        main(["course"])
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from etgp_viz import datasets
-from etgp_viz.datasets import Card, Dataset, fetch, sources, tables
-from etgp_viz.datasets.prepare import Table, draw, draw_groups, prepare
+from etgp_viz.datasets import Card, Dataset, fetch, images, tables
+from etgp_viz.datasets.dataset import Table, draw_groups, draw_stratified, split_and_scale
 
 RNG = np.random.default_rng(0)
 
@@ -106,7 +106,7 @@ def table(labels=None, **changes):
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 0.5, 0.9])
 def test_a_draw_takes_its_share_of_every_class(share):
     labels = np.repeat(np.arange(5), [1, 2, 3, 40, 154])
-    rows = draw(labels, share, np.random.default_rng(0))
+    rows = draw_stratified(labels, share, np.random.default_rng(0))
     taken = np.bincount(labels[rows], minlength=5)
     counts = np.bincount(labels)
     assert (taken < counts).all(), "a class is left without a row"
@@ -131,20 +131,20 @@ def test_groups_are_drawn_whole():
 
 def test_splits_are_a_partition_drawn_by_seed():
     source = table()
-    data = prepare(source, test=0.25, validation=0.2, seed=1)
+    data = split_and_scale(source, test=0.25, validation=0.2, seed=1)
     assert sorted(np.concatenate(list(data.rows.values()))) == list(range(200))
     assert [len(data.rows[s]) for s in ("train", "validation", "test")] == [120, 30, 50]
-    again, other = (prepare(source, test=0.25, validation=0.2, seed=s) for s in (1, 2))
+    again, other = (split_and_scale(source, test=0.25, validation=0.2, seed=s) for s in (1, 2))
     np.testing.assert_array_equal(again.rows["validation"], data.rows["validation"])
     assert not np.array_equal(other.rows["test"], data.rows["test"])
     # Asking for validation rows leaves the test set as it was.
-    plain = prepare(source, test=0.25, seed=1)
+    plain = split_and_scale(source, test=0.25, seed=1)
     np.testing.assert_array_equal(plain.rows["test"], data.rows["test"])
 
 
 def test_statistics_come_from_the_training_rows():
     source = table()
-    data = prepare(source, validation=0.2)
+    data = split_and_scale(source, validation=0.2)
     train = data.rows["train"]
     mean, deviation = source.X[train].mean(axis=0), source.X[train].std(axis=0)
     np.testing.assert_allclose(data.X[:, :2], ((source.X - mean) / deviation)[:, :2])
@@ -154,18 +154,18 @@ def test_statistics_come_from_the_training_rows():
 def test_a_constant_column_becomes_zero():
     X = np.full((200, 3), 0.1)
     X[:, 1] = RNG.normal(size=200)
-    data = prepare(table(X=X))
+    data = split_and_scale(table(X=X))
     assert (data.X[:, 0] == data.X[0, 0]).all()
     assert abs(data.X[0, 0]) < 1e-9
 
 
 def test_a_published_test_set_is_kept():
     source = table(test=np.arange(150, 200))
-    data = prepare(source, validation=0.5)
+    data = split_and_scale(source, validation=0.5)
     np.testing.assert_array_equal(data.rows["test"], np.arange(150, 200))
     assert len(data.rows["validation"]) == 75
     with pytest.raises(ValueError, match=r"test: t has a test set of its own, got 0\.3"):
-        prepare(source, test=0.3)
+        split_and_scale(source, test=0.3)
 
 
 # --- load ---------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def test_bad_arguments(name, options, says):
 
 FOLDER = os.environ.get("ETGP_VIZ_DATA")
 real = pytest.mark.skipif(
-    not (FOLDER and (Path(FOLDER) / sources.VOWEL.file).exists()),
+    not (FOLDER and (Path(FOLDER) / tables.VOWEL.file).exists()),
     reason="ETGP_VIZ_DATA has no data",
 )
 
@@ -229,7 +229,7 @@ real = pytest.mark.skipif(
 def test_vowel():
     data = datasets.load("vowel")
     assert repr(data) == "Dataset('vowel', D=10, C=11, train=528, test=462)"
-    raw = np.loadtxt(Path(FOLDER) / sources.VOWEL.file, delimiter=",")
+    raw = np.loadtxt(Path(FOLDER) / tables.VOWEL.file, delimiter=",")
     assert set(raw[data.rows["train"], 1]) == set(range(8))  # speakers
     assert set(raw[data.rows["test"], 1]) == set(range(8, 15))
     np.testing.assert_array_equal(raw[:, 13], data.Y[:, 0])
@@ -250,7 +250,7 @@ def test_what_is_at_hand_needs_no_network(tmp_path, monkeypatch):
     monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: pytest.fail("asked the network"))
     assert datasets.at_hand("digits")
     datasets.obtain("digits")
-    for source in sources.FILES["avila"]:
+    for source in (tables.AVILA_TRAIN, tables.AVILA_TEST):
         assert not datasets.at_hand("avila")
         (tmp_path / source.file).parent.mkdir(exist_ok=True)
         (tmp_path / source.file).touch()
@@ -258,9 +258,10 @@ def test_what_is_at_hand_needs_no_network(tmp_path, monkeypatch):
 
 
 def test_every_file_has_its_data_set():
-    known = {source for files in sources.FILES.values() for source in files}
-    assert known == {each for each in vars(sources).values() if isinstance(each, fetch.Source)}
-    assert set(sources.FILES) <= set(datasets.published())
+    declared = [*vars(tables).values(), *vars(images).values()]
+    used = {source for _, sources in datasets.PUBLISHED.values() for source in sources}
+    assert used == {value for value in declared if isinstance(value, fetch.Source)}
+    assert len(used) == 7
 
 
 @real
@@ -275,14 +276,14 @@ def test_avila():
     train = data.train[0]
     lowest = [(train[:, d] == train[:, d].min()).sum() for d in (0, 2)]
     assert lowest == [307, 626]
-    raw = np.genfromtxt(Path(FOLDER) / sources.AVILA_TRAIN.file, delimiter=",", usecols=range(10))
+    raw = np.genfromtxt(Path(FOLDER) / tables.AVILA_TRAIN.file, delimiter=",", usecols=range(10))
     assert raw[tables.AVILA_BROKEN].max(axis=1).round() == pytest.approx([386, 43])
 
 
 @real
 def test_a_copy_with_other_separators_is_the_same_table(tmp_path, monkeypatch):
     expected = datasets.load("avila")
-    for source in (sources.AVILA_TRAIN, sources.AVILA_TEST):
+    for source in (tables.AVILA_TRAIN, tables.AVILA_TEST):
         copy = tmp_path / source.file
         copy.parent.mkdir(exist_ok=True)
         copy.write_text((Path(FOLDER) / source.file).read_text("utf-8").replace(",", " "), "utf-8")
@@ -302,7 +303,7 @@ def test_absenteeism(target, num_classes, num_inputs):
     columns = [data.feature_names.index(month) for month in months]
     np.testing.assert_array_equal(data.X[:, columns].sum(axis=1), 1.0)
     assert data.X[:, columns[0]].sum() == 3  # "Three rows have month 0"
-    raw = np.genfromtxt(Path(FOLDER) / sources.ABSENTEEISM.file, delimiter=";", skip_header=1)
+    raw = np.genfromtxt(Path(FOLDER) / tables.ABSENTEEISM.file, delimiter=";", skip_header=1)
     assert len(raw) - len(np.unique(raw, axis=0)) == 34
     no_reason = raw[raw[:, 1] == 0, -1]
     assert (len(no_reason), (no_reason == 0).sum()) == (43, 43)
@@ -317,7 +318,7 @@ def test_leaves100():
     assert repr(data) == "Dataset('leaves100', D=64, C=100, train=900, validation=300, test=400)"
     assert {n for split in data.counts().values() for n in split.values()} == {9, 3, 4}
     assert data.class_names[0] == "Acer Campestre"
-    raw = np.genfromtxt(Path(FOLDER) / sources.LEAVES.file, delimiter=",")[:, 1:]
+    raw = np.genfromtxt(Path(FOLDER) / tables.LEAVES.file, delimiter=",")[:, 1:]
     np.testing.assert_allclose(raw * 512, np.round(raw * 512), atol=5e-3)  # steps of 1/512
     assert min(len(np.unique(column)) for column in raw.T) == 10
     assert 19 < np.abs((raw - raw.mean(axis=0)) / raw.std(axis=0)).max() < 20

@@ -1,5 +1,8 @@
 """Data of your own: arrays, data frames and CSV files, and what is said when they do not fit."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -107,7 +110,7 @@ def test_columns_of_a_frame():
         (
             frame(id=[f"row {i}" for i in range(40)]),
             {"target": "kind"},
-            "frame: the column 'id' has 40 different words in 40 rows; leave it out with drop=['",
+            "frame: the column 'id' has 40 different texts in 40 rows; leave it out with drop=['",
         ),
         (pd.concat([frame(), frame()], axis=1), {}, "frame: expected different names of columns"),
         (
@@ -243,13 +246,27 @@ def test_a_csv_file_without_a_header(tmp_path):
 
 
 def test_bad_csv_files(tmp_path):
-    with pytest.raises(ValueError, match=r"path: expected a CSV file, got .*which is not there"):
+    with pytest.raises(ValueError, match=r"path: expected a CSV file, got .*which does not exist"):
         from_csv(tmp_path / "none.csv")
     for content in (b"", b"\xff\xfe\x00", b"a,b\n1,2\n1,2,3\n", b"a,b\n1,2,9\n3,4,9\n"):
         path = tmp_path / "bad.csv"
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"path: expected a CSV file, got bad\.csv: "):
             from_csv(path)
+
+
+def test_a_csv_file_needs_no_tensorflow_and_no_scikit_learn(tmp_path):
+    path = tmp_path / "mine.csv"
+    frame().to_csv(path, index=False)
+    code = (
+        "import sys\n"
+        "from etgp_viz import datasets\n"
+        "assert 'pandas' not in sys.modules\n"
+        "print(datasets.from_csv(sys.argv[1], 'kind'))\n"
+        "assert not {'tensorflow', 'gpflow', 'sklearn', 'scipy', 'PIL'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+    assert done.stdout == "Dataset('mine', D=2, C=4, train=30, test=10)\n", done.stderr
 
 
 def test_the_names_are_listed():

@@ -2,18 +2,18 @@
 
 import pandas as pd
 
-from etgp_viz.experiments.columns import COLUMNS, WORDS
-from etgp_viz.experiments.settings import FLOWS
+from etgp_viz.experiments.settings import COLUMNS, TEXT_COLUMNS
+from etgp_viz.rivals.names import ETGPS
 
 
 def cell(dataset, model, way="pe", accuracy=0.5, log_likelihood=-1.0, M=100, **more):
     """Rows of a cell, one for each seed: a score may be a number or one number for each seed."""
     values = {"test_accuracy": accuracy, "test_log_likelihood": log_likelihood, **more}
     several = [len(value) for value in values.values() if isinstance(value, (list, tuple))]
-    is_etgp = model in FLOWS
+    is_etgp = model in ETGPS
     rows = []
     for seed in range(max(several, default=1)):
-        row = {name: "" if name in WORDS else 0.0 for name in COLUMNS}
+        row = {name: "" if name in TEXT_COLUMNS else 0.0 for name in COLUMNS}
         row |= {"status": "ok", "dataset": dataset, "model": model, "num_inducing": M, "rows": 1}
         row |= {"sharing": "" if is_etgp else way, "inference": way if is_etgp else "pe"}
         row |= {"seed": seed, "prediction_seconds_per_1000": 1.0, "seconds_per_epoch": 1.0}
@@ -36,7 +36,7 @@ def race(dataset, linear=1.0, M=100, hidden="", **rivals):
     }
     rows = []
     for (model, sharing, implementation), seconds in times.items():
-        row = {name: "" if name in WORDS else float("nan") for name in COLUMNS}
+        row = {name: "" if name in TEXT_COLUMNS else float("nan") for name in COLUMNS}
         row |= {"status": "ok", "inference": "speed", "dataset": dataset, "model": model}
         row |= {"sharing": sharing, "implementation": implementation, "num_inducing": M}
         row["hidden"] = hidden

@@ -6,7 +6,7 @@ import pytest
 from etgp_viz import experiments
 from etgp_viz.cli import main
 from etgp_viz.experiments import claims
-from etgp_viz.experiments.evidence import Evidence
+from etgp_viz.experiments.comparisons import Evidence
 from tests.unit.experiments.tables import cell, race, table
 
 CLAIMS = {claim.name: claim for claim in claims.CLAIMS}
@@ -212,7 +212,7 @@ def test_the_best_of_several_is_the_best_on_validation_rows():
 
 def test_every_race_counts_by_itself():
     made = table(race("avila", separate_gpflow=30.0), race("avila", 2.0, 50, separate_gpflow=30.0))
-    found = Evidence(made).times_sooner("svgp-rbf separate (gpflow)")
+    found = Evidence(made).speed_ups("svgp-rbf separate (gpflow)")
     told = "avila (M = {}, hidden layers none)"
     assert found == {
         told.format(100): (30.0, 0.8 * 30.0, 30.0 / 0.8),
@@ -240,10 +240,10 @@ def test_the_page_says_how_models_were_picked_and_how_many_seeds():
 
 
 def test_the_command_prints_the_page(tmp_path, capsys):
-    assert main.main(["claims"]) == 0
+    assert main(["claims"]) == 0
     assert capsys.readouterr().out.strip() == claims.page(experiments.reference()).strip()
     (tmp_path / "x.csv").write_text("hello\n")
-    assert main.main(["claims", str(tmp_path / "x.csv")]) == 2
+    assert main(["claims", str(tmp_path / "x.csv")]) == 2
     assert "etgp-viz claims: output: expected a result file" in capsys.readouterr().out
 
 

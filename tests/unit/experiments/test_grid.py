@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import os
 import sys
 
 import numpy as np
@@ -16,19 +17,18 @@ from etgp_viz.experiments import (
     Outcome,
     Run,
     carry_out,
-    cluster,
-    estimate,
+    execution,
     grid,
     load,
     results,
     scoring,
     select,
-    selection,
     speed_ups,
     summarise,
 )
-from etgp_viz.experiments.columns import COLUMNS
-from etgp_viz.experiments.settings import CELL, CONFIGURATION, MODELS
+from etgp_viz.experiments.presets import expected_seconds
+from etgp_viz.experiments.settings import CELL, COLUMNS, CONFIGURATION, MODELS
+from etgp_viz.experiments.summary import SCORES
 
 RUNS = tuple(Run("iris", "etgp-linear", hidden=(5,), seed=seed) for seed in range(4))
 
@@ -110,7 +110,7 @@ def test_the_laptop_preset_is_what_the_paper_asked_for():
     assert {run.dataset for run in runs} == {"vowel", "absenteeism", "avila", "leaves100", "digits"}
     assert {run.num_inducing for run in runs} == {100, 50, 20}
     assert len({run.seed for run in runs}) >= 3
-    assert estimate.total_seconds(runs, workers=2) < 7200
+    assert expected_seconds(runs, workers=2) < 7200
 
 
 def test_a_grid_can_be_cut_down():
@@ -239,7 +239,7 @@ def test_a_stopped_grid_keeps_what_is_finished(tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="no file locks of this kind")
 def test_two_grids_do_not_write_to_one_file(tmp_path):
     path = tmp_path / "results.csv"
-    with results.Log(path).alone(), pytest.raises(ValueError, match="no other grid"):
+    with results.ResultFile(path).locked(), pytest.raises(ValueError, match="no other program"):
         carry(path)
     assert len(carry(path)) == 8
 
@@ -248,8 +248,8 @@ def test_a_disk_without_room_leaves_whole_lines(tmp_path, monkeypatch):
     path = tmp_path / "results.csv"
     carry(path, runs=RUNS[:2])
     content = path.read_bytes()
-    write = results.os.write
-    monkeypatch.setattr(results.os, "write", lambda file, text: write(file, text[:50]))
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, text: write(file, text[:50]))
     with pytest.raises(OSError, match="no room"):
         carry(path)
     assert path.read_bytes() == content
@@ -290,14 +290,14 @@ def table_of(seeds=3):
                     row = dict.fromkeys(COLUMNS, np.nan) | run.settings()
                     row |= {"id": run.id, "rows": 1, "status": "ok", "inference": "pe"}
                     for split in ("validation", "test"):
-                        for score in selection.SCORES:
+                        for score in SCORES:
                             row[f"{split}_{score}"] = rng.normal()
                     rows.append(row)
     return pd.DataFrame(rows)
 
 
 @pytest.mark.parametrize("paper", [False, True])
-@pytest.mark.parametrize("by", selection.SCORES)
+@pytest.mark.parametrize("by", SCORES)
 def test_selection_agrees_with_a_loop(paper, by):
     table = table_of()
     chosen = select(table, by=by, paper=paper)
@@ -366,9 +366,9 @@ def test_summary_has_means_and_standard_errors():
 
 def test_the_table_says_when_rivals_were_picked_on_test():
     table = table_of()
-    assert "TEST" not in experiment.printed(table)
-    told = experiment.printed(table, paper=True)
-    assert experiment.PAPER_WAY in told
+    assert "TEST" not in experiment.format_tables(table)
+    told = experiment.format_tables(table, paper=True)
+    assert experiment.PICKED_ON_TEST in told
     assert told.count(" test ") == 4  # rows of the two SVGPs on two data sets
 
 
@@ -389,8 +389,8 @@ def test_speed_ups_are_ratios_of_epochs():
 
 
 def test_a_number_of_threads_is_told_to_every_library():
-    assert set(cluster.environment(3).values()) == {3}
-    assert {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS"} <= set(cluster.environment(1))
+    assert set(execution.thread_limits(3).values()) == {3}
+    assert {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS"} <= set(execution.thread_limits(1))
 
 
 # ------------------------------------------------------------------ what a person types
@@ -411,7 +411,7 @@ def no_network(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("no_network")
 def test_what_cannot_be_had_is_said_before_the_first_run(tmp_path, capsys):
     output = tmp_path / "r.csv"
-    assert main.main(["experiment", "--output", str(output)]) == 2
+    assert main(["experiment", "--output", str(output)]) == 2
     told = capsys.readouterr().out
     assert "vowel-context.data is not at" in told
     assert "Without them: --datasets digits" in told
@@ -426,7 +426,7 @@ def test_the_command_says_what_it_will_do_and_prints_the_table(tmp_path, monkeyp
     )
     monkeypatch.setattr(datasets, "obtain", lambda name: None)
     arguments = ["--models", "etgp-linear", "--seeds", "0,1", "--output", str(tmp_path / "r.csv")]
-    assert main.main(["experiment", *arguments]) == 0
+    assert main(["experiment", *arguments]) == 0
     told = capsys.readouterr().out
     assert told.startswith("4 runs; about ")
     assert "0.5500 ± 0.0500" in told
@@ -439,10 +439,10 @@ def test_the_command_tells_how_to_go_on_after_ctrl_c(tmp_path, monkeypatch, caps
 
     monkeypatch.setattr(datasets, "obtain", lambda name: None)
     monkeypatch.setattr(experiment.experiments, "carry_out", stop)
-    assert main.main(["experiment", "--output", str(tmp_path / "r.csv")]) == 130
-    assert "the same command goes on" in capsys.readouterr().out
+    assert main(["experiment", "--output", str(tmp_path / "r.csv")]) == 130
+    assert "the same command continues" in capsys.readouterr().out
 
 
 def test_the_command_names_what_is_wrong(tmp_path, capsys):
-    assert main.main(["experiment", "--datasets", "mnist", "--output", str(tmp_path / "r")]) == 2
+    assert main(["experiment", "--datasets", "mnist", "--output", str(tmp_path / "r")]) == 2
     assert "datasets: expected one of" in capsys.readouterr().out

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from etgp_viz import experiments
-from etgp_viz.experiments import scoring, shipped
+from etgp_viz.experiments import results, scoring
 from etgp_viz.figures import (
     class_lines,
     confusion,
@@ -18,6 +18,7 @@ from etgp_viz.figures import (
     training_curve,
 )
 from etgp_viz.figures.print import results as print_results
+from etgp_viz.figures.results import LOOKS, MAX_ROWS
 from etgp_viz.records import close_up
 from etgp_viz.records.results import METRICS, WAYS
 from tests.unit.experiments.tables import cell, race, table
@@ -27,12 +28,12 @@ from tests.unit.experiments.tables import cell, race, table
 
 def test_the_reference_says_where_it_comes_from():
     found = experiments.reference()
-    assert found.attrs["command"] == shipped.COMMAND
+    assert found.attrs["command"] == results.COMMAND
     assert found.attrs["machine"]["processor"]
     assert (found["status"] == "ok").any()
-    text = (shipped.FOLDER / shipped.TABLE).read_text()
+    text = (results.FOLDER / results.TABLE).read_text()
     assert not any(f"{place}/" in text for place in ("/tmp", "/home", "/root", "https:/", "/work"))
-    sizes = [(shipped.FOLDER / name).stat().st_size for name in (shipped.TABLE, shipped.DETAILS)]
+    sizes = [(results.FOLDER / name).stat().st_size for name in (results.TABLE, results.DETAILS)]
     assert sum(sizes) < 1_000_000
 
 
@@ -57,7 +58,7 @@ def test_a_run_without_details_is_named():
 
 def test_shipping_keeps_the_presets_runs_and_drops_places(tmp_path):
     first, second = tmp_path / "grid.csv", tmp_path / "out"
-    head, *lines = (shipped.FOLDER / shipped.TABLE).read_text().splitlines()
+    head, *lines = (results.FOLDER / results.TABLE).read_text().splitlines()
     made_by = json.loads(head.removeprefix("# "))
     now = experiments.reference()
     # A second seed of a model with one configuration, so that its failure changes no choice.
@@ -72,11 +73,11 @@ def test_shipping_keeps_the_presets_runs_and_drops_places(tmp_path):
     first.write_text("\n".join([f"# {typed}", *lines, alone, half]), encoding="utf-8")
     folder = tmp_path / "grid-details"
     folder.mkdir()
-    with gzip.open(shipped.FOLDER / shipped.DETAILS, "rt") as file:
+    with gzip.open(results.FOLDER / results.DETAILS, "rt") as file:
         for name, detail in json.load(file).items():
             (folder / f"{name}.json").write_text(json.dumps(detail))
     second.mkdir()
-    made, details = shipped.ship(first, second)
+    made, details = results.ship(first, second)
     text = made.read_text(encoding="utf-8")
     assert "/home" not in text
     assert "https" not in text
@@ -85,7 +86,7 @@ def test_shipping_keeps_the_presets_runs_and_drops_places(tmp_path):
     assert back["id"].tolist() == now["id"].tolist()
     count, rest = made_by["runs"].split(" ", 1)
     assert back.attrs == made_by | {"runs": f"{int(count) - 1} {rest}"}
-    assert details.read_bytes() == (shipped.FOLDER / shipped.DETAILS).read_bytes()
+    assert details.read_bytes() == (results.FOLDER / results.DETAILS).read_bytes()
 
 
 # Panels ---------------------------------------------------------------------------------------
@@ -227,7 +228,7 @@ def test_ticks_of_a_logarithmic_axis_are_written_out(small):
 
 
 def test_no_two_ways_look_alike():
-    looks = [(symbol, marker, filled) for _, symbol, marker, filled, *_ in scores.LOOKS.values()]
+    looks = [(symbol, marker, filled) for _, symbol, marker, filled, *_ in LOOKS.values()]
     assert len(set(looks)) == len(looks) == len(WAYS)
 
 
@@ -308,7 +309,7 @@ PICTURES = (
 )
 
 
-@pytest.mark.parametrize(("picture", "look"), PICTURES, ids=[p.__name__[17:] for p, _ in PICTURES])
+@pytest.mark.parametrize(("picture", "look"), PICTURES, ids=[look.__name__ for _, look in PICTURES])
 def test_a_picture_that_was_moved_is_the_picture_made_anew(details, picture, look):
     records = [look(detail) for detail in details.values()]
     moved = picture.make(records[0])
@@ -326,7 +327,7 @@ def test_values_drawn_of_a_run(details):
     np.testing.assert_array_equal(bins.y, np.array(detail["reliability"]["pe"]["accuracy"])[full])
     drawn = hardest.make(close_up.hardest(detail))
     p = [each["probabilities"][each["label"]] for each in detail["hardest"]]
-    np.testing.assert_array_equal(drawn.data[1].x, p[: hardest.ROWS])
+    np.testing.assert_array_equal(drawn.data[1].x, p[:MAX_ROWS])
     points = projection.make(close_up.projection(detail)).data[1]
     np.testing.assert_array_equal(np.c_[points.x, points.y], detail["projection"]["inducing"])
 

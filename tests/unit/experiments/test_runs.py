@@ -8,8 +8,8 @@ import numpy as np
 import psutil
 import pytest
 
-from etgp_viz.experiments import Outcome, Run, carry_out, cluster, load
-from etgp_viz.experiments.columns import COLUMNS
+from etgp_viz.experiments import Outcome, Run, carry_out, execution, load
+from etgp_viz.experiments.settings import COLUMNS
 
 pytestmark = pytest.mark.slow
 
@@ -69,8 +69,7 @@ def test_a_file_of_ones_own_is_a_data_set_like_others(tmp_path):
 
 def test_scores_are_those_of_the_predictions():
     from etgp_viz import datasets
-    from etgp_viz.experiments.run import execute
-    from etgp_viz.experiments.trained import train
+    from etgp_viz.experiments.run import execute, train
 
     run = Run("iris", "etgp-tanh", hidden=(5,), **TINY)
     data = datasets.load("iris", validation=0.1, seed=0)
@@ -83,11 +82,10 @@ def test_scores_are_those_of_the_predictions():
 
 
 def test_a_race_has_a_row_for_each_rival():
-    from etgp_viz.experiments.run import execute
-    from etgp_viz.experiments.speed import RIVALS
+    from etgp_viz.experiments.run import CONTESTANTS, execute
 
     rows = execute(Run("iris", "speed", hidden=(5,), **TINY | {"steps": 2})).rows
-    assert [(r["model"], r["sharing"], r["implementation"]) for r in rows] == list(RIVALS)
+    assert [(r["model"], r["sharing"], r["implementation"]) for r in rows] == list(CONTESTANTS)
     for row in rows:
         assert words(row) == NOT_OF_A_RACE
         assert row["seconds_per_epoch"] == pytest.approx(2 * row["seconds_per_step"])
@@ -100,7 +98,7 @@ def test_a_race_has_a_row_for_each_rival():
 def test_details_are_small_and_say_what_the_model_says(model, sharing):
     from etgp_viz import datasets
     from etgp_viz.experiments.detail import detail, principal_directions
-    from etgp_viz.experiments.trained import train
+    from etgp_viz.experiments.run import train
 
     data = datasets.load("iris", validation=0.1, seed=0)
     trained = train(Run("iris", model, sharing, **TINY), data)
@@ -193,7 +191,7 @@ def test_a_grid_survives_a_worker_that_dies_and_a_run_that_fails(tmp_path):
 
 
 def test_local_workers_listen_to_this_machine_alone():
-    with cluster.local_workers(1):
+    with execution.local_workers(1):
         family = [psutil.Process(), *psutil.Process().children(recursive=True)]
         heard = [c.laddr.ip for p in family for c in p.net_connections() if c.status == "LISTEN"]
     assert heard
@@ -204,8 +202,8 @@ def test_a_worker_that_has_grown_is_replaced(monkeypatch):
     def process(run: Run) -> Outcome:
         return Outcome([{"process": os.getpid()}])
 
-    monkeypatch.setattr(cluster, "LARGE_WORKER", 0)
-    outcomes = dict(cluster.through_dask(RUNS[:3], process, workers=1))
+    monkeypatch.setattr(execution, "LARGE_WORKER", 0)
+    outcomes = dict(execution.through_dask(RUNS[:3], process, workers=1))
     assert set(outcomes) == set(RUNS[:3])
     assert len({outcome.rows[0]["process"] for outcome in outcomes.values()}) > 1
 
@@ -217,7 +215,7 @@ def test_a_stopped_cluster_leaves_no_process(tmp_path):
         return Outcome([])
 
     before = set(psutil.Process().children(recursive=True))
-    outcomes = cluster.through_dask(RUNS, slow, workers=2)
+    outcomes = execution.through_dask(RUNS, slow, workers=2)
     assert next(outcomes)[0] == RUNS[0]
     start = time.perf_counter()
     outcomes.close()
@@ -230,7 +228,7 @@ def test_the_workers_of_a_running_cluster_are_used_and_left(tmp_path):
         row = dict.fromkeys(COLUMNS) | run.settings()
         return Outcome([row | {"id": run.id, "rows": 1, "status": "ok", "versions": os.getpid()}])
 
-    with cluster.local_workers(1) as scheduler:
+    with execution.local_workers(1) as scheduler:
         tables = [
             carry_out(
                 RUNS[:count],
@@ -248,9 +246,9 @@ def test_the_workers_of_a_running_cluster_are_used_and_left(tmp_path):
 
 
 def test_a_cluster_that_is_not_there_is_named(monkeypatch):
-    monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.5)
+    monkeypatch.setattr(execution, "SECONDS_TO_CONNECT", 0.5)
     with pytest.raises(ValueError, match=r"^scheduler: expected .* tcp://127.0.0.1:9"):
-        next(cluster.through_dask(RUNS, lambda run: Outcome([]), scheduler="tcp://127.0.0.1:9"))
+        next(execution.through_dask(RUNS, lambda run: Outcome([]), scheduler="tcp://127.0.0.1:9"))
 
 
 def _trackers() -> set[psutil.Process]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from etgp_viz.explorers import CovarianceExplorer
-from etgp_viz.explorers.covariance_stages import MAX_TERMS, X
+from etgp_viz.explorers.covariance_session import MAX_TERMS, X
 from etgp_viz.figures import style
 from etgp_viz.records import covariance, covariance_check, prior
 
@@ -87,7 +87,7 @@ def test_without_non_linearity_every_flow_is_linear(explorer):
 def test_one_term_is_not_enough_and_more_are(explorer):
     explorer._choose_preset("One term is not enough")
     assert not explorer.records["difference"].agrees
-    assert "the terms that are left out are missed" in explorer.summary
+    assert "the terms left out of the series make a difference" in explorer.summary
     explorer.set(terms=MAX_TERMS)
     assert explorer.records["difference"].agrees
     assert "nothing here speaks against the formula" in explorer.summary
@@ -107,7 +107,7 @@ def test_a_change_of_sign_has_no_correlation_where_nothing_varies(explorer):
     line = explorer.figures["correlation"].data[0]
     assert 0.0 not in np.round(line.x, 9)
     np.testing.assert_allclose(line.y, np.sign(line.x))
-    assert "role='alert'" not in explorer._page.sentence
+    assert "role='alert'" not in explorer._page.message
 
 
 def test_the_verdict_gives_its_figures(explorer):
@@ -133,11 +133,11 @@ def test_a_view_control_computes_nothing_again(explorer):
 
 
 def test_a_click_marks_the_nearest_input(explorer):
-    explorer.clicked("variance", "xy", 1.27, 0.0)
+    explorer.on_click("variance", "xy", 1.27, 0.0)
     assert explorer.state.at == pytest.approx(1.2)
     for name in ("variance", "correlation"):
         assert explorer.figures[name].layout.shapes[0].x0 == pytest.approx(1.2)
-    explorer.clicked("spectrum", "xy", 3.0, 0.0)
+    explorer.on_click("spectrum", "xy", 3.0, 0.0)
     assert explorer.state.at == pytest.approx(1.2)
 
 

@@ -14,7 +14,7 @@ import pytest
 from etgp_viz import explorers
 from etgp_viz.course.publish import stills
 from etgp_viz.explorers import fields
-from etgp_viz.explorers.points import Points
+from etgp_viz.explorers.controls import Points
 
 pytestmark = pytest.mark.slow  # all together; see `make test-fast`
 
@@ -51,7 +51,7 @@ def explorer(request, shared):
 
 
 def assert_sound(explorer, counts):
-    assert "role='alert'" not in explorer._page.sentence, explorer._page.sentence
+    assert "role='alert'" not in explorer._page.message, explorer._page.message
     assert {name: len(figure.data) for name, figure in explorer.figures.items()} == counts
     for name, figure in explorer.figures.items():
         for trace in figure.data:
@@ -143,7 +143,7 @@ def test_a_bad_link_says_so_and_changes_nothing(explorer, text):
         explorer.from_link(text)
     assert explorer.state == before
     explorer._open_link(text)
-    assert "role='alert'" in explorer._page.sentence
+    assert "role='alert'" in explorer._page.message
     assert explorer.state == before
 
 
@@ -165,7 +165,7 @@ def test_reset_and_presets(explorer):
         explorer._choose_preset(name)
         for field, value in preset.values.items():
             assert getattr(explorer.state, field) == value
-        assert "role='alert'" not in explorer._page.sentence
+        assert "role='alert'" not in explorer._page.message
         assert preset.story in explorer._page._note.children[0].value
     explorer.reset()
     assert explorer.state == start
@@ -187,9 +187,9 @@ def test_an_error_keeps_the_picture_and_says_so(explorer, monkeypatch):
         raise ValueError("too steep")
 
     before = explorer.table()
-    monkeypatch.setattr(explorer, "numbers", broken)
+    monkeypatch.setattr(explorer, "compute_records", broken)
     explorer._redraw()
-    assert "cannot be drawn: too steep" in explorer._page.sentence
+    assert "cannot be drawn: too steep" in explorer._page.message
     assert explorer.table() == before
 
 
@@ -296,10 +296,10 @@ def test_every_control_has_positions_for_paper(name):
     state = getattr(explorers, name).State()
     for field, spec in fields.controls_of(type(state)).items():
         value = getattr(state, field)
-        stops = spec.stops(value)
+        stops = spec.positions(value)
         assert len(set(stops)) == len(stops) <= fields.POSITIONS + 1, field
         assert all(spec.check(stop) == stop for stop in stops), field
-        assert all(spec.told(stop) for stop in stops), field
+        assert all(spec.format_value(stop) for stop in stops), field
         assert value in stops or isinstance(spec, Points), field
 
 
@@ -309,7 +309,7 @@ def test_a_tour_shows_other_pictures_and_comes_back(explorer, monkeypatch):
     before = explorer.state
     still = json.loads(json.dumps(stills.explorer_still(explorer)))
     assert explorer.state == before
-    assert "role='alert'" not in explorer._page.sentence
+    assert "role='alert'" not in explorer._page.message
     frames, start = still["frames"], still["start"]
     assert [name for name, _ in still["figures"]] == list(explorer.figures)
     assert frames[start]["changes"] == {}

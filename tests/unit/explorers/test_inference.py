@@ -85,9 +85,9 @@ def test_a_map_shows_the_likeliest_class_and_how_likely_it_is(explorer):
     toy = toys.spirals(200, 4, noise=0.1, seed=0)
     trace = drawn(explorer, "point", "data of class 4")
     np.testing.assert_array_equal(np.column_stack([trace.x, trace.y]), toy.X[toy.Y[:, 0] == 3])
-    weights = explorer._study.training.model.network.output.weights
+    weights = explorer._session.training.model.network.output.weights
     weights.assign(np.random.default_rng(0).normal(size=weights.shape))
-    explorer._study.training._measured.append((0.0, 0.0, 0.0))
+    explorer._session.training._measured.append((0.0, 0.0, 0.0))
     explorer.set(samples=2)
     record = explorer.records["point"]
     z = np.asarray(drawn(explorer, "point", "likeliest class (from 0) + its strength").z)
@@ -101,12 +101,12 @@ def test_a_map_shows_the_likeliest_class_and_how_likely_it_is(explorer):
 
 
 def test_inducing_points_lie_on_the_axis_or_in_the_plane(explorer):
-    Z = explorer._study.training.model.inducing_variable.Z
+    Z = explorer._session.training.model.inducing_variable.Z
     trace = drawn(explorer, "latent", "inducing points Z")
     np.testing.assert_array_equal(trace.x, Z.numpy()[:, 0])
     assert len(set(trace.y)) == 1
     explorer.set(data="moons")
-    Z = explorer._study.training.model.inducing_variable.Z
+    Z = explorer._session.training.model.inducing_variable.Z
     np.testing.assert_array_equal(np.column_stack([trace.x, trace.y]), Z.numpy())
 
 
@@ -122,8 +122,8 @@ def test_going_to_two_inputs_and_back_changes_nothing(explorer):
 
 def test_a_click_adds_a_point_of_the_chosen_class(explorer):
     explorer.set(data="spirals", paint=2)
-    explorer.clicked("point", "xy", 3.21234, -0.5)
-    explorer.clicked("elbo", "xy", 1.0, 1.0)
+    explorer.on_click("point", "xy", 3.21234, -0.5)
+    explorer.on_click("elbo", "xy", 1.0, 1.0)
     assert explorer.state.added == (3.212, -0.5, 2)
     trace = drawn(explorer, "bayes", "data of class 2")
     assert (trace.x[-1], trace.y[-1]) == (3.212, -0.5)
@@ -136,7 +136,7 @@ def test_a_click_adds_a_point_of_the_chosen_class(explorer):
 
 def test_clicked_points_of_a_class_that_is_gone_are_left_out(explorer):
     explorer.set(num_classes=5, paint=5)
-    explorer.clicked("point", "xy", 0.5, 0.3)
+    explorer.on_click("point", "xy", 0.5, 0.3)
     assert len(explorer.records["point"].X) == 201
     explorer.set(num_classes=3)
     assert len(explorer.records["point"].X) == 200
@@ -156,7 +156,7 @@ def test_training_goes_on_in_the_background_and_the_page_answers(explorer, quick
         explorer.controls["samples"].value = 3
         explorer.controls["learning_rate"].value = 0.1
         await until(lambda: explorer.records["bayes"].samples == 3)
-        await until(lambda: explorer._seen.history[-1] == (1, pytest.approx(0.1)))
+        await until(lambda: explorer._snapshot.history[-1] == (1, pytest.approx(0.1)))
         explorer.pause()
         await ended(explorer)
         held = explorer.steps
@@ -169,7 +169,7 @@ def test_training_goes_on_in_the_background_and_the_page_answers(explorer, quick
     np.testing.assert_array_equal(drawn(explorer, "elbo", "ELBO").y, curve.elbo)
     np.testing.assert_allclose(curve.expected, curve.elbo + 3.5)
     assert f"After {explorer.steps} steps the ELBO is {curve.elbo[-1]:.1f}" in explorer.summary
-    mean = explorer._study.training.model.predict_latent(explorer._study.window.inputs)[0]
+    mean = explorer._session.training.model.predict_latent(explorer._session.window.inputs)[0]
     np.testing.assert_allclose(drawn(explorer, "latent", "mean of q(f₀)").y, mean.numpy()[:, 0])
 
 
@@ -244,7 +244,10 @@ def test_start_over_forgets_what_was_learnt(explorer, quick):
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (TrainingError("long story", ".q_mu"), "because of .q_mu: choose a smaller learning rate"),
+        (
+            TrainingError("long story", ".q_mu"),
+            "diverged after 0 steps because of .q_mu: choose a smaller learning rate",
+        ),
         (MemoryError("no room\nat all"), "Training ended after 0 steps: no room"),
     ],
 )
@@ -256,9 +259,9 @@ def test_an_error_in_the_thread_is_one_sentence_on_the_page(explorer, monkeypatc
     before = explorer.table()
     explorer.play()
     explorer.wait()
-    assert "role='alert'" in explorer._page.sentence
-    assert words in explorer._page.sentence
-    assert "at all" not in explorer._page.sentence
+    assert "role='alert'" in explorer._page.message
+    assert words in explorer._page.message
+    assert "at all" not in explorer._page.message
     assert explorer.table() == before
     assert not explorer.is_training
 
@@ -266,14 +269,14 @@ def test_an_error_in_the_thread_is_one_sentence_on_the_page(explorer, monkeypatc
 @pytest.mark.slow
 def test_code_repeats_a_training(explorer, monkeypatch):
     explorer.set(num_data=60, num_inducing=5, hidden=5, batch_size=16, data="spirals", noise=0.2)
-    explorer.clicked("point", "xy", 2.5, 0.0)
+    explorer.on_click("point", "xy", 2.5, 0.0)
     explorer.play(steps=7)
     explorer.wait()
     explorer.controls["learning_rate"].value = 0.05
     explorer.play(steps=3)
     explorer.wait()
     explorer.stop()
-    assert explorer._seen.history == ((7, 0.02), (3, pytest.approx(0.05)), (0, 0.0))
+    assert explorer._snapshot.history == ((7, 0.02), (3, pytest.approx(0.05)), (0, 0.0))
     monkeypatch.setattr("plotly.graph_objects.Figure.show", lambda self: None)
     space = {}
     exec(compile(explorer.to_code(), "script", "exec"), space)

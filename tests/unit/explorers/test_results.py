@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from etgp_viz import experiments
-from etgp_viz.experiments import results, shipped
+from etgp_viz.experiments import results
 from etgp_viz.explorers import ResultsExplorer
 
 
@@ -14,7 +14,7 @@ from etgp_viz.explorers import ResultsExplorer
 def own(tmp_path):
     """Some of the shipped runs as a result file with its folder of details."""
     path = tmp_path / "mine.csv"
-    first, names, *lines = (shipped.FOLDER / shipped.TABLE).read_text("utf-8").splitlines()
+    first, names, *lines = (results.FOLDER / results.TABLE).read_text("utf-8").splitlines()
     table = experiments.reference()
     kept = table[(table["dataset"] == "vowel") & (table["num_inducing"] == 20)]
     ids = set(kept["id"])
@@ -58,6 +58,6 @@ def test_files_without_runs_or_details_are_named(own, tmp_path):
     with pytest.raises(ValueError, match=r"^run_id: expected a run with details in mine-details"):
         ResultsExplorer.of(own)
     empty = tmp_path / "empty.csv"
-    results.Log(empty, "typed")
+    results.ResultFile(empty, "typed")
     with pytest.raises(ValueError, match=r"^path: expected a result file with a finished run"):
         ResultsExplorer.of(empty)

@@ -118,7 +118,7 @@ def test_a_race_that_fails_says_so_and_another_can_be_run(explorer, monkeypatch)
         patch.setattr(FakeRace, "__iter__", broken)
         explorer.run()
         wait_for_the_end(explorer)
-    assert "no processes left" in explorer._page.sentence
+    assert "no processes left" in explorer._page.message
     explorer.run()
     wait_for_the_end(explorer)
     assert "done" in explorer.summary
@@ -128,7 +128,7 @@ def test_nobody_to_race(monkeypatch):
     none = {name: False for name in TimingExplorer().controls if name.startswith(("svgp", "etgp"))}
     explorer = TimingExplorer(**none, tgp=False)
     explorer.run()
-    assert "cannot be run: models" in explorer._page.sentence
+    assert "cannot be run: models" in explorer._page.message
 
 
 def test_the_guess_starts_at_the_first_point_and_has_its_slope(explorer):

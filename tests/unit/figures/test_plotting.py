@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etgp_viz.figures import plotting, style
+from etgp_viz.figures import flow, plotting, style
+from etgp_viz.records.flow import Matrix
 
 heights = st.lists(st.floats(-5, 5), min_size=1, max_size=12).map(np.array)
 
@@ -59,26 +60,32 @@ def test_limits_hold_grow_and_fit_again():
 
 
 def test_an_axis_holds_grows_and_fits_again():
-    axis = go.layout.YAxis()
-    low, high = plotting.fit(axis, np.array([-1.0, 1.0]))
+    fig = go.Figure()
+
+    def fit(values, refit=False):
+        ends = plotting.limits(fig, "yaxis", np.array(values), refit)
+        plotting.move(fig, {}, {"yaxis.range": ends})
+        return ends
+
+    low, high = fit([-1.0, 1.0])
     assert low < -1.0
     assert high > 1.0
-    assert plotting.fit(axis, np.array([0.0, 0.5])) == [low, high]
-    grown = plotting.fit(axis, np.array([0.0, 5.0]))
+    assert fit([0.0, 0.5]) == [low, high]
+    grown = fit([0.0, 5.0])
     assert grown[0] == low
     assert grown[1] > 6.0  # with room, or it would grow at every step
-    assert plotting.fit(axis, np.array([0.0, 1.0]), refit=True)[1] < 1.2
-    assert plotting.fit(go.layout.YAxis(), np.array([2.0, 2.0])) == [1.0, 3.0]
+    assert fit([0.0, 1.0], refit=True)[1] < 1.2
+    assert plotting.fitted(np.array([2.0, 2.0]), plotting.MARGIN) == [1.0, 3.0]
 
 
 def test_a_colour_scale_is_centred_and_holds():
-    trace = go.Heatmap()
-    plotting.fit_colours(trace, np.array([[-2.0, 1.0]]))
+    fig = flow.matrix.make(Matrix(np.arange(2.0), np.array([[-2.0, 1.0], [1.0, 0.0]]), "K"))
+    trace = fig.data[0]
     assert (trace.zmin, trace.zmax) == (-2.0, 2.0)
-    plotting.fit_colours(trace, np.array([[0.0, 1.0]]))
-    assert trace.zmax == 2.0
-    plotting.fit_colours(trace, np.array([[0.0, 0.1]]))
-    assert trace.zmax == 0.1
+    assert plotting.colour_limit(trace, np.array([[0.0, 1.0]])) == 2.0
+    assert plotting.colour_limit(trace, np.array([[0.0, 1.0]]), refit=True) == 1.0
+    flow.matrix.update(fig, Matrix(np.arange(2.0), np.full((2, 2), 0.1), "K"))
+    assert (trace.zmin, trace.zmax) == (-0.1, 0.1)
 
 
 def test_matrices_are_rounded_to_four_digits_of_their_largest():

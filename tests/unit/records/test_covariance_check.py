@@ -20,7 +20,7 @@ BEND = np.array([[-1.0, 1.2, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0], [0.0, 0.7, 1.0, 0.
 def params_of(flow, amount=1.0):
     if isinstance(flow, flows.Linear):
         return np.stack([SCALE, SHIFT], axis=-1)
-    return prior.then_linear(prior.partly(STEP, BEND, amount), SCALE, SHIFT)
+    return prior.then_linear(prior.interpolate_from_identity(STEP, BEND, amount), SCALE, SHIFT)
 
 
 def case(flow, amount=1.0, order=40):
@@ -91,7 +91,7 @@ def test_each_term_brings_a_rank_of_at_most_n(num_terms):
 def test_flows_that_differ_in_skew_alone_have_rank_2n():
     """sinh(b·u − a) = cosh(a) sinh(b·u) − sinh(a) cosh(b·u): two functions of f₀ for any C."""
     bend = np.array([[a, 1.2, 1.0, 0.0] for a in (-1.0, 0.3, 1.0)])
-    params = prior.then_linear(prior.partly(STEP, bend, 1.0), SCALE, SHIFT)
+    params = prior.then_linear(prior.interpolate_from_identity(STEP, bend, 1.0), SCALE, SHIFT)
     record = covariance_check.spectrum(covariance.hermite_series(K, BENT, params, order=40))
     assert record.rank == 2 * N
 
@@ -154,7 +154,7 @@ def test_correlations_at_equal_inputs_and_the_draws_there():
     assert record.pairs == ((0, 1), (0, 2), (1, 2))
     np.testing.assert_allclose(np.abs(record.correlation), 1.0)
     series, F = case(BENT)
-    found = covariance_check.together(X, series, F, 0, 1, at=0.1)
+    found = covariance_check.two_classes(X, series, F, 0, 1, at=0.1)
     assert found.at == X[2]
     np.testing.assert_array_equal(found.values[0], np.sort(F[0, : covariance_check.NUM_DOTS, 2]))
     # One value determines the other: both are monotone in f₀, so sorting one sorts the other.
@@ -189,10 +189,10 @@ def test_the_share_within_three_errors_wobbles_no_more_than_stated():
     spread = np.std(shares)
     error = spread / np.sqrt(len(shares))
     assert np.mean(shares) == pytest.approx(covariance_check.EXPECTED_SHARE, abs=4 * error)
-    assert spread <= record.wobble <= 4 * spread
+    assert spread <= record.share_deviation <= 4 * spread
     # Entries that moved one by one would wobble far less.
     alone = np.sqrt(covariance_check.EXPECTED_SHARE * (1 - covariance_check.EXPECTED_SHARE) / 144)
-    assert record.wobble > 2 * alone
+    assert record.share_deviation > 2 * alone
 
 
 def test_wobble_bounds_the_mean_square_correlation_of_the_entries():
@@ -206,15 +206,15 @@ def test_wobble_bounds_the_mean_square_correlation_of_the_entries():
                     total += top**2 / ((1 + rho[i, j] ** 2) * (1 + rho[k, m] ** 2))
     p = covariance_check.EXPECTED_SHARE
     exact = np.sqrt(p * (1 - p) * total / N**4)
-    assert exact <= covariance_check.wobble_of_share(rho) <= np.sqrt(2.0) * exact
+    assert exact <= covariance_check.share_deviation_bound(rho) <= np.sqrt(2.0) * exact
 
 
 def test_a_step_can_be_bent_partly():
-    raw = prior.partly(STEP, BEND, 0.0)
+    raw = prior.interpolate_from_identity(STEP, BEND, 0.0)
     f = np.linspace(-3.0, 3.0, 7)
     np.testing.assert_allclose(STEP.forward(f, raw[:, None]).numpy(), np.tile(f, (3, 1)))
-    half = STEP.constrain(prior.partly(STEP, BEND, 0.5)).numpy()
+    half = STEP.constrain(prior.interpolate_from_identity(STEP, BEND, 0.5)).numpy()
     np.testing.assert_allclose(half[0], [-0.5, 1.1, 1.0, 0.0])
-    params = prior.then_linear(prior.partly(STEP, BEND, 1.0), SCALE, SHIFT)
+    params = prior.then_linear(prior.interpolate_from_identity(STEP, BEND, 1.0), SCALE, SHIFT)
     expected = SCALE[1] * np.sinh(np.arcsinh(0.3) - 1.0) + SHIFT[1]
     np.testing.assert_allclose(BENT.forward(np.full(N, 0.3), params[1]).numpy(), expected)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.path import Path
 from scipy.stats import norm, skew
 
 from etgp_viz.core.flows import SAL, Linear, Tanh
@@ -94,3 +95,39 @@ def test_the_warped_covariance_agrees_with_draws(flow):
     products = np.einsum("si,sj->sij", centred, centred)
     error = flow_records.covariance(X, K, flow, params).values - products.mean(axis=0)
     assert np.max(np.abs(error) / (products.std(axis=0) / np.sqrt(S))) < 5.0
+
+
+# Two inputs ---------------------------------------------------------------------------------------
+
+PAIR = np.array([0.2, 1.0])
+K_PAIR = np.array([[2.0, 0.9], [0.9, 1.0]])
+S = 20_000
+BENT, VALUES = SAL(1), np.array([[0.4, 1.3, 1.1, -0.5], [-0.8, 0.9, 0.7, 1.0]])
+PARAMS = BENT.unconstrain(VALUES).numpy()
+
+
+def test_draws_have_the_covariance_and_the_contour_is_its_ellipse():
+    record = flow_records.two_points(PAIR, K_PAIR, prior.noise(0, S, 2))
+    # Var[f g] = K_ii K_jj + K_ij² for a Gaussian pair.
+    error = np.sqrt((np.outer(np.diag(K_PAIR), np.diag(K_PAIR)) + K_PAIR**2) / S)
+    assert np.all(np.abs(np.cov(record.draws) - K_PAIR) < 5 * error)
+    distance = np.einsum("ik,ij,jk->k", record.contour, np.linalg.inv(K_PAIR), record.contour)
+    np.testing.assert_allclose(distance, -2 * np.log(0.05), rtol=1e-4)
+    assert record.correlation == pytest.approx(0.9 / np.sqrt(2.0), abs=0.03)
+
+
+@pytest.mark.parametrize("warp", [(), (BENT, PARAMS)], ids=["latent", "warped"])
+def test_the_contour_holds_95_percent(warp):
+    record = flow_records.two_points(PAIR, K_PAIR, prior.noise(1, S, 2), *warp)
+    inside = Path(record.contour.T).contains_points(record.draws.T).mean()
+    assert abs(inside - 0.95) < 5 * np.sqrt(0.95 * 0.05 / S) + 1e-3  # 120 chords cut a little off
+
+
+def test_each_value_goes_through_the_flow_of_its_input():
+    noise = prior.noise(2, 6, 2)
+    plain = flow_records.two_points(PAIR, K_PAIR, noise)
+    record = flow_records.two_points(PAIR, K_PAIR, noise, BENT, PARAMS)
+    for k in range(2):
+        for s in range(6):
+            expected = float(BENT.forward(plain.draws[k, s], PARAMS[k]))
+            assert record.draws[k, s] == pytest.approx(expected)

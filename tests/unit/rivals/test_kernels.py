@@ -1,14 +1,13 @@
-"""The neural-network kernel against loops and its definition; stacks against single kernels."""
+"""The neural-network kernel against loops and its definition; the arc-cosine against GPflow's."""
 
 import numpy as np
-import pytest
 from scipy.special import erf
 
 from etgp_viz.backend import gpflow, tf
 from etgp_viz.rivals import kernels
 
 rng = np.random.default_rng(0)
-D, C = 3, 4
+D = 3
 A, B = rng.normal(size=(5, D)), rng.normal(size=(6, D))
 VARIANCE, WEIGHTS, BIAS = 1.7, np.array([0.3, 1.0, 2.5]), 0.6
 
@@ -64,60 +63,12 @@ def test_neural_network_kernel_keeps_leading_axes_like_gpflow():
     assert neural_network()(X).shape == (2, 3, 3)
 
 
-def stacks() -> list:
-    variance, bias = rng.uniform(0.5, 2, C), rng.uniform(0.5, 2, C)
-    scales = rng.uniform(0.5, 2, (C, D))
-    weights = zip(variance, scales, bias, strict=True)
-    return [
-        pytest.param(
-            kernels.StackedRBF(variance, scales),
-            [gpflow.kernels.RBF(v, s) for v, s in zip(variance, scales, strict=True)],
-            id="rbf",
-        ),
-        pytest.param(
-            kernels.StackedNeuralNetwork(variance, scales, bias),
-            [kernels.NeuralNetwork(v, s, b) for v, s, b in weights],
-            id="nnet",
-        ),
-        pytest.param(
-            kernels.StackedArcCosine(variance, scales, bias),
-            [gpflow.kernels.ArcCosine(0, *p) for p in zip(variance, scales, bias, strict=True)],
-            id="arccos",
-        ),
-    ]
-
-
-@pytest.mark.parametrize(("stack", "single"), stacks())
-def test_a_stack_equals_its_kernels_one_by_one(stack, single):
-    separate = gpflow.kernels.SeparateIndependent(single)
-    for full_output_cov in (False, True):
-        options = {"full_cov": True, "full_output_cov": full_output_cov}
-        np.testing.assert_allclose(stack(A, B, **options), separate(A, B, **options), atol=1e-13)
-        # GPflow shrinks cosines by 1e-15, which costs a variance of the arc-cosine 1e-8.
-        np.testing.assert_allclose(stack(A, **options), separate(A, **options), atol=3e-8)
-        options["full_cov"] = False
-        np.testing.assert_allclose(stack(A, **options), separate(A, **options), atol=1e-13)
-    assert stack.num_latent_gps == C
-
-    Z = rng.normal(size=(C, 5, D))
-    expected = [kernel(z, B) for kernel, z in zip(single, Z, strict=True)]
-    np.testing.assert_allclose(stack.covariances(Z, B[None]), expected, atol=1e-13)
-
-
-def test_the_gradient_of_a_stack_is_finite_on_its_diagonal():
-    for stack in (param.values[0] for param in stacks()):
-        with tf.GradientTape() as tape:
-            total = tf.reduce_sum(stack(A, full_cov=True))
-        for gradient in tape.gradient(total, stack.trainable_variables):
-            assert np.isfinite(gradient).all()
-
-
 def test_the_arc_cosine_equals_gpflows():
     kernel = kernels.ArcCosine(1.3, [0.5, 2.0, 0.7][:D], 0.4)
-    theirs = gpflow.kernels.ArcCosine(0, 1.3, [0.5, 2.0, 0.7][:D], 0.4)
-    np.testing.assert_allclose(kernel(A, B), theirs(A, B), atol=1e-13)
-    np.testing.assert_allclose(kernel(A), theirs(A), atol=3e-8)
-    np.testing.assert_allclose(kernel(A, full_cov=False), theirs(A, full_cov=False), atol=1e-13)
+    reference = gpflow.kernels.ArcCosine(0, 1.3, [0.5, 2.0, 0.7][:D], 0.4)
+    np.testing.assert_allclose(kernel(A, B), reference(A, B), atol=1e-13)
+    np.testing.assert_allclose(kernel(A), reference(A), atol=3e-8)
+    np.testing.assert_allclose(kernel(A, full_cov=False), reference(A, full_cov=False), atol=1e-13)
 
 
 def test_the_arc_cosine_survives_a_cosine_that_is_rounded_above_one():
@@ -125,6 +76,6 @@ def test_the_arc_cosine_survives_a_cosine_that_is_rounded_above_one():
     assert 1e-15 + (1.0 - 2e-15) * cosines[0] > 1.0  # shrinking is not enough
     cosine = tf.Variable(cosines)
     with tf.GradientTape() as tape:
-        covariance = kernels._angle_link(cosine, tf.constant(2.0, tf.float64))
+        covariance = kernels.ArcCosine.link(cosine, tf.constant(2.0, tf.float64))
     np.testing.assert_allclose(covariance, 2.0, atol=1e-7)
     assert np.isfinite(tape.gradient(covariance, cosine)).all()

@@ -12,7 +12,7 @@ def test_every_way_gives_the_same_factors():
     root = np.random.default_rng(0).normal(size=(3, 4, 4))
     matrices = root @ np.swapaxes(root, 1, 2) + np.eye(4)
     expected = np.stack([np.linalg.cholesky(each) for each in matrices])
-    for way, action in cholesky._rivals(tf.constant(matrices)).items():
+    for way, action in cholesky._contestants(tf.constant(matrices)).items():
         np.testing.assert_allclose(action(), expected[0] if way == "one" else expected)
 
 
@@ -22,10 +22,10 @@ def test_every_size_is_timed_every_way():
     assert len(table) == 4 * 2 * 2
     assert (table["low"] <= table["seconds"]).all()
     assert (table["seconds"] > 0).all()
-    assert len(cholesky.what_it_says(table)) == 3
+    assert len(cholesky.describe(table)) == 3
 
 
-def test_what_it_says_follows_the_figures():
+def test_the_sentences_follow_the_figures():
     def table(loop):
         seconds = {"one": 1.0, "batched": 10.0, "map_fn": loop, "python": 15.0}
         rows = [(way, 153, 100, s, s, s) for way, s in seconds.items()]
@@ -33,11 +33,11 @@ def test_what_it_says_follows_the_figures():
             rows, columns=["way", "classes", "num_inducing", "seconds", "low", "high"]
         )
 
-    told = cholesky.what_it_says(table(40.0))
+    told = cholesky.describe(table(40.0))
     assert "153 Cholesky factors of 100×100 takes 10.0 times as long as one" in told[0]
     assert "tf.map_fn, takes 4.0 times as long as the batch" in told[1]
     assert "75% of the time of tf.map_fn is the loop" in told[2]
-    assert "costs next to nothing" in cholesky.what_it_says(table(10.0))[2]
+    assert "costs next to nothing" in cholesky.describe(table(10.0))[2]
 
 
 def test_bad_sizes_are_refused():

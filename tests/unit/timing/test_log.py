@@ -94,7 +94,7 @@ def test_a_broken_line_inside_is_refused(tmp_path):
     path = tmp_path / "a.csv"
     filled(path)
     path.write_text(path.read_text() + "svgp-shared,two,50,10,0,step,1\n")
-    with pytest.raises(ValueError, match=r"file: expected .* got a.csv, in which"):
+    with pytest.raises(ValueError, match=r"file: expected .* got a.csv with a broken line 12$"):
         timing.read(path)
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from etgp_viz import timing
-from etgp_viz.timing import machine, processes, race, worker
+from etgp_viz.timing import machine, processes, race
 from etgp_viz.timing.contestants import MODELS, Size, bytes_needed, operations
 from etgp_viz.timing.log import Settings
 from etgp_viz.timing.processes import CellError, OverBudgetError, OverMemoryError
@@ -272,21 +272,23 @@ def test_quick_calls_are_averaged_and_slow_ones_count_as_they_are():
     def call(seconds):
         now[0] += seconds
 
-    assert worker.timed(lambda: call(2.0), clock=lambda: now[0]) == 2.0
+    assert processes._seconds_per_call(lambda: call(2.0), clock=lambda: now[0]) == 2.0
     durations = iter([0.04, *[0.004] * 100])  # the first one is cold
-    assert worker.timed(lambda: call(next(durations)), clock=lambda: now[0]) == pytest.approx(0.004)
+    assert processes._seconds_per_call(
+        lambda: call(next(durations)), clock=lambda: now[0]
+    ) == pytest.approx(0.004)
 
 
 def test_a_request_that_nobody_knows_is_refused():
     with pytest.raises(ValueError, match=r"do: expected build.*got 'sing'"):
-        worker.answers({"do": "sing"}, {})
+        processes._answer({"do": "sing"}, {})
 
 
 def test_peak_memory_sees_a_temporary():
     import numpy as np
 
-    for peak in (worker.peak_of, worker._sampled_peak):
-        before = worker.resident()
+    for peak in (machine.peak_memory, machine._sampled_peak):
+        before = machine.resident_memory()
         grown = peak(lambda: np.ones(20_000_000).sum()) - before
         assert 140e6 < grown < 260e6
 

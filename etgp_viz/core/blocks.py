@@ -1,0 +1,87 @@
+"""Long tables in pieces: cache-sized blocks for compiled code, and chunks that bound the memory."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from etgp_viz.backend import Tensor, tf
+
+__all__ = ["fitting", "in_chunks", "in_row_blocks", "padded"]
+
+# Rows go through compiled code in blocks that stay in the processor's cache, and in as many shares
+# of blocks as there are cores.
+ROWS_PER_BLOCK = 128
+MAX_SHARES = min(os.cpu_count() or 1, 16)
+# The largest temporary of everything else has about this many numbers, 80 MB in float64.
+NUMBERS_PER_CHUNK = 10_000_000
+
+
+def fitting(numbers_each: int, limit: int | None = None) -> int:
+    """How many rows (or processes) of so many numbers each fit into one chunk, at least one."""
+    return max(1, (NUMBERS_PER_CHUNK if limit is None else limit) // max(1, numbers_each))
+
+
+def in_chunks(function: Callable[[slice], Any], num_rows: int | None, numbers_per_row: int) -> Any:
+    """Apply ``function(rows)`` to slices of the rows, and join what it returns along axis 0.
+
+    Parameters
+    ----------
+    function : takes a slice, returns a tensor or a tuple of tensors with its rows first
+    num_rows : N, or None while a graph for any number of rows is traced (then in one piece)
+    numbers_per_row : how much of its largest temporary belongs to a row
+    """
+    size = fitting(numbers_per_row)
+    if num_rows is None or num_rows <= size:
+        return function(slice(None))
+    parts = [function(slice(start, start + size)) for start in range(0, num_rows, size)]
+    return tf.nest.map_structure(lambda *pieces: tf.concat(pieces, axis=0), *parts)
+
+
+def padded(rows: Tensor) -> Tensor:
+    """Rows up to a power of two, above 1024 to a multiple of 1024, by repeating the last one.
+
+    What is compiled for one number of rows then serves many.
+    """
+    num_rows = rows.shape[0]
+    if num_rows is None:
+        return rows
+    size = -(-num_rows // 1024) * 1024 if num_rows > 1024 else 1 << (num_rows - 1).bit_length()
+    return _extended(rows, size - num_rows, axis=0)
+
+
+def _extended(tensor: Tensor, extra: int, axis: int) -> Tensor:
+    """The tensor with its last row repeated `extra` times more."""
+    if extra == 0:
+        return tensor
+    last = tf.gather(tensor, [tensor.shape[axis] - 1], axis=axis)
+    return tf.concat([tensor, tf.repeat(last, extra, axis=axis)], axis=axis)
+
+
+def in_row_blocks(
+    function: Callable[..., Tensor], tensors: Sequence[Tensor], axes: Sequence[int]
+) -> Tensor:
+    """Apply `function` to shares of the rows and join the results along their last axis.
+
+    The axis of rows becomes two, [B, N]: B blocks of N rows. All shares have one shape, so that
+    what is compiled for one serves all; the rows that this adds at the end repeat the last one and
+    are cut off again. `function` returns [B, …, N].
+    """
+    num_rows = tensors[0].shape[axes[0]]
+    if num_rows is None:  # a graph for any number of rows: one block
+        shares, blocks, per_block, extra = 1, 1, -1, 0
+    else:
+        shares = min(MAX_SHARES, -(-num_rows // ROWS_PER_BLOCK))
+        blocks = -(-num_rows // (shares * ROWS_PER_BLOCK))
+        per_block = -(-num_rows // (shares * blocks))
+        extra = shares * blocks * per_block - num_rows
+
+    def split(tensor: Tensor, axis: int) -> list[Tensor]:
+        shape = [*tensor.shape[:axis], shares, blocks, per_block, *tensor.shape[axis + 1 :]]
+        shared = tf.reshape(_extended(tensor, extra, axis), shape)
+        return tf.unstack(shared, num=shares, axis=axis)
+
+    split_tensors = [split(tensor, axis) for tensor, axis in zip(tensors, axes, strict=True)]
+    joined = tf.stack([function(*share) for share in zip(*split_tensors, strict=True)])
+    rank = joined.shape.rank  # [shares, B, …, N] → […, shares·B·N]
+    joined = tf.transpose(joined, [*range(2, rank - 1), 0, 1, rank - 1])
+    return tf.reshape(joined, [*joined.shape[:-3], -1])[..., :num_rows]

@@ -1,0 +1,281 @@
+"""A lesson as one HTML file: executed, with plots to zoom and sliders that work without a kernel.
+
+Cells become pieces of HTML that need nothing from a network. Handouts put all pieces on one page;
+`slides` lays the same pieces out on screens.
+"""
+
+import copy
+import html
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from nbconvert.filters.highlight import Highlight2HTML
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
+from plotly.offline import get_plotlyjs
+
+from etgp_viz.course.publish.mathml import to_mathml
+from etgp_viz.course.publish.notebooks import execute, is_exercise
+from etgp_viz.course.publish.stills import EXPLORER, FIGURE, PERSONAL
+
+__all__ = ["Piece", "Renderer", "body_of", "executed", "handout", "markdown", "page", "title"]
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+LINE_LENGTH = 62  # letters in a line of a slide
+ONLY_LIVE = "<p class='note'>This part works only in the notebook: open it there to use it.</p>"
+HIDDEN = "hidden"
+_INSTALL = "from etgp_viz.course.publish import stills as _stills\n_stills.install(get_ipython())"
+
+
+# Execution ------------------------------------------------------------------------------------
+
+
+def executed(notebook: NotebookNode, on_cell: Callable[[], Any] = lambda: None) -> NotebookNode:
+    """A copy of the notebook, run in a kernel that publishes stills instead of widgets.
+
+    An explorer keeps one slider: the one that it chooses itself (``Explorer.handout``), or the
+    field that its cell's metadata name as ``"handout"``.
+
+    Parameters
+    ----------
+    notebook : as it is shipped
+    on_cell : called after each code cell, including one hidden cell before each
+    """
+    run = copy.deepcopy(notebook)
+    cells = [_hidden(_INSTALL)]
+    for cell in run.cells:
+        if cell.cell_type == "code":
+            cells.append(_hidden(f"_stills.keep_slider({cell.metadata.get('handout', '')!r})"))
+        cells.append(cell)
+    run.cells = cells
+    execute(run, on_cell)
+    run.cells = [cell for cell in run.cells if HIDDEN not in cell.metadata.get("tags", ())]
+    return run
+
+
+def _hidden(source: str) -> NotebookNode:
+    return new_code_cell(source, metadata={"tags": [HIDDEN]})
+
+
+# Pages ----------------------------------------------------------------------------------------
+
+
+def handout(notebook: NotebookNode, folder: Path) -> str:
+    """HTML page of an executed notebook; pictures of its Markdown come from ``folder``."""
+    renderer = Renderer(folder)
+    body = body_of(piece for cell in notebook.cells for piece in renderer.pieces(cell))
+    return page(title(notebook), f"<main>\n{body}\n</main>", ("page.css", "handout.css"))
+
+
+def title(notebook: NotebookNode) -> str:
+    """Text of the first heading."""
+    return notebook.cells[0].source.partition("\n")[0].lstrip("# ").strip()
+
+
+def page(name: str, body: str, styles: Iterable[str], scripts: Iterable[str] = ()) -> str:
+    """A whole HTML page that contains everything it needs; plotly only if there are plots."""
+    draws = "class='still" in body
+    libraries = [get_plotlyjs(), static("stills.js")] if draws else []
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            # Without this line a browser would request an icon.
+            '<link rel="icon" href="data:,">',
+            f"<title>{html.escape(name)}</title>",
+            f"<style>{''.join(map(static, styles))}</style>",
+            "</head>",
+            "<body>",
+            body,
+            *(f"<script>{script}</script>" for script in (*libraries, *map(static, scripts))),
+            "</body>",
+            "</html>",
+        ]
+    )
+
+
+@cache
+def static(name: str) -> str:
+    """Text of a file in the folder ``static``."""
+    return (Path(__file__).parent / "static" / name).read_text(encoding="utf-8")
+
+
+# Pieces ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a page that stays in one piece.
+
+    Attributes
+    ----------
+    kind : "heading", "text", "code", "exercise", "output", "figure" or "explorer"
+    html : its HTML
+    level : of a heading, 1 to 6
+    lines : approximate height in lines of text
+    """
+
+    kind: str
+    html: str
+    level: int = 0
+    lines: float = 1.0
+
+
+def body_of(pieces: Iterable[Piece]) -> str:
+    """HTML of pieces, one below the other; exercises are marked for the style sheet."""
+    return "\n".join(
+        f"<div class='exercise'>{piece.html}</div>" if piece.kind == "exercise" else piece.html
+        for piece in pieces
+    )
+
+
+class _Markdown(IPythonRenderer):
+    """Markdown with formulas as MathML, one piece for each paragraph, list or table."""
+
+    def __call__(self, tokens: Any, state: Any) -> Any:
+        rendered = ((token, self.render_token(token, state)) for token in tokens)
+        return [_text_piece(token, text) for token, text in rendered if text.strip()]
+
+    def block_math(self, body: str) -> str:
+        return to_mathml(body, display=True)
+
+    def inline_math(self, body: str) -> str:
+        return to_mathml(body)
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return to_mathml(f"\\begin{{{name}}}{body}\\end{{{name}}}", display=True)
+
+
+def markdown(source: str, folder: Path) -> list[Piece]:
+    """Pieces of Markdown, with pictures embedded and links to notebooks turned to handouts.
+
+    Parameters
+    ----------
+    source : Markdown, with LaTeX between dollar signs
+    folder : where its pictures are
+    """
+    renderer = _Markdown(
+        escape=False, embed_images=True, exclude_anchor_links=True, path=str(folder)
+    )
+    pieces: Any = MarkdownWithMath(renderer=renderer).parse(source)[0]
+    return [
+        replace(piece, html=re.sub(r'href="(\d\d)_\w+\.ipynb', r'href="\1.html', piece.html))
+        for piece in pieces
+    ]
+
+
+def _text_piece(token: dict[str, Any], rendered: str) -> Piece:
+    if token["type"] == "heading":
+        return Piece("heading", rendered, token["attrs"]["level"], 2.0)
+    words = re.sub(r"<annotation.*?</annotation>|<[^>]+>", "", rendered)
+    breaks = len(re.findall(r"<(?:li|tr|br|pre)\b", rendered))
+    lines = sum(1 + len(line) // LINE_LENGTH for line in words.splitlines() if line.strip())
+    tall = 2.0 * rendered.count('display="block"')
+    return Piece("text", rendered, 0, max(lines, breaks) + tall + 0.5)
+
+
+class Renderer:
+    """Turns the cells of one page into pieces; every slider gets an id of its own.
+
+    Parameters
+    ----------
+    folder : where pictures in Markdown are
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._ids = count(1)
+        self._highlight = Highlight2HTML(pygments_lexer="ipython3")
+
+    def pieces(self, cell: NotebookNode) -> Iterator[Piece]:
+        """Pieces of a cell, from top to bottom."""
+        if cell.cell_type == "markdown":
+            yield from markdown(cell.source, self.folder)
+        elif cell.cell_type == "code" and cell.source.strip():
+            personal = any(PERSONAL in output.get("data", ()) for output in cell.outputs)
+            if personal and not is_exercise(cell):
+                return
+            lines = 1.0 + cell.source.count("\n")
+            kind = "exercise" if is_exercise(cell) else "code"
+            yield Piece(kind, self._highlight(cell.source), lines=lines)
+            for output in cell.outputs:
+                yield from self._output(output)
+
+    def _output(self, output: NotebookNode) -> Iterator[Piece]:
+        if output.output_type == "stream":
+            if output.name == "stdout":
+                yield _printed(output.text)
+            return
+        data = output.get("data", {})
+        if EXPLORER in data:
+            yield Piece("explorer", self._explorer(data[EXPLORER]))
+        elif FIGURE in data:
+            yield Piece("figure", self._figure(data[FIGURE]))
+        elif WIDGET in data:
+            yield Piece("output", ONLY_LIVE)
+        elif "text/html" in data:
+            rows = data["text/html"].count("<tr")
+            yield Piece("output", f"<div class='output'>{data['text/html']}</div>", lines=rows + 1)
+        elif "text/markdown" in data:
+            yield from markdown(data["text/markdown"], self.folder)
+        elif "image/png" in data:
+            source = f"data:image/png;base64,{data['image/png'].strip()}"
+            alt = html.escape(data.get("text/plain", "picture"), quote=True)
+            yield Piece("figure", f'<img src="{source}" alt="{alt}">')
+        elif "text/plain" in data:
+            yield _printed(data["text/plain"])
+
+    def _figure(self, figure: dict[str, Any]) -> str:
+        plot, content = self._plot("", figure, wide=True), self._json([figure], [""], [])
+        return f"<div class='still'>{plot}{content}</div>"
+
+    def _explorer(self, still: dict[str, Any]) -> str:
+        """An explorer with title, summary, one slider and its plots; see stills.js."""
+        frames, start = still["frames"], still["start"]
+        opening, number = frames[start], next(self._ids)
+        stories = "".join(
+            f"<dt>{html.escape(name)}</dt><dd>{html.escape(story)}</dd>"
+            for name, story in still["stories"]
+        )
+        plots = "".join(
+            self._plot(name, figure, name in still["wide"]) for name, figure in still["figures"]
+        )
+        frames = [{**frame, "changes": [*frame["changes"].items()]} for frame in frames]
+        names, figures = zip(*still["figures"], strict=True)
+        content = self._json(figures, names, frames)
+        return (
+            f"<div class='still explorer'><p class='title'>{html.escape(opening['title'])}</p>"
+            f"<p role='status'>{html.escape(opening['words'])}</p>"
+            f"<p class='slider'><label for='slider-{number}'>{html.escape(still['slider'])}</label>"
+            f"<input type='range' id='slider-{number}' min='0' max='{len(frames) - 1}' step='1' "
+            f"value='{start}' aria-valuetext='{html.escape(opening['label'], quote=True)}'>"
+            f"<output for='slider-{number}'>{html.escape(opening['label'])}</output></p>"
+            f"<div class='plots'>{plots}</div><details><summary>Stories to try in the notebook, "
+            f"where every control moves</summary><dl>{stories}</dl></details>{content}</div>"
+        )
+
+    def _plot(self, name: str, figure: dict[str, Any], wide: bool) -> str:
+        height = figure["layout"].get("height", 420)
+        kind = "plot wide" if wide else "plot"
+        return f"<div class='{kind}' data-name='{name}' style='height: {height}px'></div>"
+
+    def _json(self, figures: Sequence[Any], names: Sequence[str], frames: Sequence[Any]) -> str:
+        content = {"figures": figures, "names": names, "frames": frames}
+        # A closing tag inside would end the script.
+        text = json.dumps(content, separators=(",", ":")).replace("</", "<\\/")
+        return f"<script type='application/json'>{text}</script>"
+
+
+def _printed(text: str) -> Piece:
+    content = html.escape(text.rstrip("\n"))
+    return Piece("output", f"<pre class='printed'>{content}</pre>", lines=1.0 + content.count("\n"))

@@ -1,0 +1,430 @@
+"""Pictures of covariances between classes: by formula, by Monte Carlo, and how they differ."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from etgp_viz.figures import flow, plotting, style
+from etgp_viz.figures.plotting import Picture
+
+if TYPE_CHECKING:
+    from etgp_viz.records.covariance_check import (
+        Comparison,
+        Convergence,
+        EqualInputs,
+        Spectrum,
+        Terms,
+        TwoClasses,
+        Variances,
+    )
+    from etgp_viz.records.flow import Matrix
+
+__all__ = [
+    *("analytic", "convergence", "difference", "equal_inputs", "estimate", "latent_matrix"),
+    *("series_terms", "spectrum", "two_classes", "variances"),
+]
+
+# Height and margins of the heat maps that stand beside one another.
+MAP_HEIGHT, MAP_MARGIN = 340, {"r": 20, "t": 50}
+HEIGHT, MARGIN = 320, {"r": 20, "t": 50}
+# Differences are coloured up to so many standard errors.
+MAX_DIFFERENCE = 4.0
+# Pairs of classes have colours that no class has.
+PAIR_COLOURS = style.PALETTE[4:6] + style.PALETTE[7:8]
+# The largest sample that anybody can choose: where the axis of draws ends.
+MAX_DRAWS = 20_000
+# A truncation error below this share is not drawn.
+MIN_LEFT_OUT = 1e-3
+# Smaller eigenvalues, and smaller shares of the variance, are drawn at these values.
+MIN_EIGENVALUE, MIN_TERM = 1e-16, 1e-8
+
+
+# latent_matrix -----------------------------------------------------------------------------------
+
+
+def _blank_latent_matrix(record: Matrix) -> go.Figure:
+    """A `matrix` with the frame of the heat maps that it is compared with."""
+    return flow.matrix.blank(record).update_layout(height=MAP_HEIGHT, margin=MAP_MARGIN)
+
+
+# analytic, estimate, difference: the three heat maps of a comparison -----------------------------
+
+
+def _blank_comparison(part: str, record: Comparison) -> go.Figure:
+    """A heat map with the rows downwards, as a matrix is written."""
+    ends = {"zmin": -MAX_DIFFERENCE, "zmax": MAX_DIFFERENCE} if part == "difference" else {}
+    look = {"type": "category", "tickmode": "array", "showgrid": False}
+    border = {"color": style.NEUTRAL, "width": 1}
+    return plotting.figure(
+        [plotting.heatmap(part, "%{y} and %{x}<br>%{z:.3f}", **ends)],
+        MAP_HEIGHT,
+        MAP_MARGIN,
+        xaxis={**look, "tickangle": 0},
+        yaxis=look,
+        shapes=[{"type": "path", "path": "M0,0", "line": border, "visible": False}],
+    )
+
+
+def _update_comparison(part: str, fig: go.Figure, record: Comparison, refit: bool = False) -> None:
+    """Recolour; axes and their names change only with the classes.
+
+    `analytic` and `estimate` have one colour scale; a `difference` is in standard errors, and its
+    colours always mean the same.
+    """
+    trace = fig.data[0]
+    rows, columns = _entry_names(record.rows, record.x), _entry_names(record.columns, record.x)
+    layout: dict[str, Any] = {"annotations[0].text": _comparison_heading(part, record)}
+    if part == "difference":
+        changes: dict[str, Any] = {"z": [np.round(record.difference, 2)]}
+    else:
+        both = np.stack([record.analytic, record.estimate])
+        top = plotting.colour_limit(trace, both, refit)
+        changes = {"z": [plotting.rounded(getattr(record, part))], "zmin": [-top], "zmax": [top]}
+    if (list(trace.x or ()), list(trace.y or ())) != (columns, rows):
+        changes |= {"x": [columns], "y": [rows]}
+        layout |= _class_axis("xaxis", record.columns, record.x, "x′", columns)
+        layout |= _class_axis("yaxis", record.rows, record.x, "x", rows)
+        layout["xaxis.range"] = [-0.5, len(columns) - 0.5]
+        layout["yaxis.range"] = [len(rows) - 0.5, -0.5]
+        layout["shapes[0].path"] = _block_borders(len(record.rows), len(record.x))
+        layout["shapes[0].visible"] = len(record.rows) > 1
+    plotting.move(fig, changes, layout)
+
+
+def _comparison_heading(part: str, record: Comparison) -> str:
+    if part == "analytic":
+        return plotting.heading_text("by formula", covariance_name(record))
+    if part == "estimate":
+        return plotting.heading_text("by Monte Carlo", f"{record.num_draws} draws, same colours")
+    return plotting.heading_text(
+        "difference in standard errors",
+        f"{record.share:.1%} within ±{record.tolerance:.0f} (chance: {record.expected_share:.1%})",
+    )
+
+
+def covariance_name(record: Comparison) -> str:
+    """The covariance that is compared, such as Cov[f¹(x), f²(x′)]."""
+    if len(record.rows) > 1:
+        return "covariance of all classes"
+    return f"Cov[{style.process(record.rows[0])}(x), {style.process(record.columns[0])}(x′)]"
+
+
+def _entry_names(classes: tuple[int, ...], x: np.ndarray) -> list[str]:
+    """The name of each row or column, such as f²(−0.4)."""
+    values = [plotting.signed(value, 1) for value in x]
+    return [f"{style.process(c)}({value})" for c in classes for value in values]
+
+
+def _class_axis(
+    axis: str, classes: tuple[int, ...], x: np.ndarray, symbol: str, names: list[str]
+) -> dict[str, Any]:
+    """Ticks at a few inputs of one class, or one tick for each of several classes."""
+    N = len(x)
+    if len(classes) > 1:
+        ticks = [names[k * N + N // 2] for k in range(len(classes))]
+        texts = [style.process(c) for c in classes]
+        title = f"class, and {symbol} within it"
+    else:
+        places = np.linspace(0, N - 1, 7).round().astype(int)
+        ticks = [names[n] for n in places]
+        texts = [plotting.signed(x[n], 0) for n in places]
+        title = f"{symbol} of {style.process(classes[0])}"
+    return {f"{axis}.tickvals": ticks, f"{axis}.ticktext": texts, f"{axis}.title.text": title}
+
+
+def _block_borders(blocks: int, N: int) -> str:
+    """Lines between the blocks, as one path."""
+    end = blocks * N - 0.5
+    places = [k * N - 0.5 for k in range(1, blocks)]
+    return " ".join(f"M{p},-0.5 L{p},{end} M-0.5,{p} L{end},{p}" for p in places) or "M0,0"
+
+
+# variances ---------------------------------------------------------------------------------------
+
+
+def _blank_variances(record: Variances) -> go.Figure:
+    """A line for f₀ and for each class; each dot carries ± 2 standard errors."""
+    x, C = record.x, len(record.analytic)
+    traces = [plotting.line(x, x, "latent f₀", style.NEUTRAL, width=style.HERO_WIDTH)]
+    for c in range(C):
+        look = {"dash": style.dash(c), "legendgroup": str(c)}
+        traces.append(plotting.line(x, x, style.process(c), style.colour(c, C), **look))
+    for c in range(C):
+        traces.append(
+            go.Scatter(
+                x=x, y=x, name=f"{style.process(c)}, Monte Carlo", mode="markers",
+                marker={"color": style.colour(c, C), "size": 5, "symbol": c},
+                error_y={"array": x, "thickness": 1.2, "width": 0},
+                legendgroup=str(c), hoverinfo="skip",
+            )
+        )  # fmt: skip
+    names = ["f₀", *(style.process(c) for c in range(C))]
+    colours = [style.NEUTRAL, *(style.colour(c, C) for c in range(C))]
+    title = "variance: lines by formula, dots by Monte Carlo ± 2 standard errors"
+    return plotting.figure(
+        [*traces, plotting.names(x[-1] + 0.05, names, colours)],
+        290,
+        {"r": 50},
+        xaxis=plotting.axis("input x", range=[x[0] - 0.05, x[-1] + 0.05]),
+        yaxis=plotting.axis("variance Var[fᶜ(x)]", nticks=6),
+        annotations=[plotting.heading(title)],
+        shapes=[plotting.mark(record.at)],
+    )
+
+
+def _update_variances(fig: go.Figure, record: Variances, refit: bool = False) -> None:
+    C = len(record.analytic)
+    lines = np.concatenate([record.latent[None], record.analytic])
+    reach = 2.0 * record.standard_error
+    everything = np.concatenate([lines, record.estimate + reach, np.zeros_like(lines)])
+    low, high = plotting.limits(fig, "yaxis", everything, refit)
+    heights = plotting.spread(lines[:, -1], 0.1 * (high - low))
+    changes = {
+        "y": [*lines, *record.estimate, heights],
+        "error_y.array": [*[None] * (1 + C), *reach, None],
+    }
+    plotting.move(fig, changes, {"yaxis.range": [low, high], **plotting.marked(record.at)})
+
+
+# equal_inputs ------------------------------------------------------------------------------------
+
+
+def _blank_equal_inputs(record: EqualInputs) -> go.Figure:
+    """One line for each pair of classes, from −1 to 1."""
+    x = record.x
+    names = [f"{style.process(c)}, {style.process(d)}" for c, d in record.pairs]
+    colours = [PAIR_COLOURS[k % len(PAIR_COLOURS)] for k in range(len(names))]
+    lines = [
+        plotting.line(x, x, name, colour, dash=style.dash(k), width=3)
+        for k, (name, colour) in enumerate(zip(names, colours, strict=True))
+    ]
+    ticks = {"tickvals": [-1, -0.5, 0, 0.5, 1], "ticktext": ["−1", "−½", "0", "½", "1"]}
+    title = "correlation of two classes at one input x: ±1 if both are linear"
+    return plotting.figure(
+        [*lines, plotting.names(x[-1] + 0.05, names, colours)],
+        240,
+        {"r": 50},
+        xaxis=plotting.axis("input x", range=[x[0] - 0.05, x[-1] + 0.05]),
+        yaxis=plotting.axis("correlation", range=[-1.3, 1.3], **ticks),
+        annotations=[plotting.heading(title)],
+        shapes=[plotting.mark(record.at)],
+    )
+
+
+def _update_equal_inputs(fig: go.Figure, record: EqualInputs, refit: bool = False) -> None:
+    """Move the lines; inputs without a correlation are left out."""
+    x, y, ends = [], [], []
+    for values in np.round(record.correlation, 6):
+        exists = np.isfinite(values)
+        x.append(record.x[exists])
+        y.append(values[exists])
+        ends.append(values[exists][-1] if exists.any() else 0.0)
+    heights = plotting.spread(np.array(ends), 0.26)
+    places = np.full(len(ends), record.x[-1] + 0.05)
+    plotting.move(fig, {"x": [*x, places], "y": [*y, heights]}, plotting.marked(record.at))
+
+
+# two_classes -------------------------------------------------------------------------------------
+
+
+def _blank_two_classes(record: TwoClasses) -> go.Figure:
+    """A dot for each joint draw, and the curve on which all of them lie."""
+    u, v = record.values
+    return plotting.figure(
+        [
+            plotting.line(u, v, "curve", style.NEUTRAL, width=1.2),
+            plotting.dots("draws", style.PALETTE[4], 5, "%{x:.2f}, %{y:.2f}", opacity=0.6),
+        ],
+        HEIGHT,
+        MARGIN,
+        xaxis=plotting.axis(nticks=6),
+        yaxis=plotting.axis(nticks=6),
+    )
+
+
+def _update_two_classes(fig: go.Figure, record: TwoClasses, refit: bool = False) -> None:
+    u, v = record.values
+    straight = abs(record.correlation) > 0.9995
+    title = plotting.heading_text(
+        f"draws at x = {plotting.signed(record.at, 1)}",
+        f"correlation {plotting.signed(record.correlation)}, "
+        + ("on a straight line" if straight else "yet on one curve"),
+    )
+    layout = {
+        "xaxis.range": plotting.limits(fig, "xaxis", u, refit),
+        "yaxis.range": plotting.limits(fig, "yaxis", v, refit),
+        "xaxis.title.text": f"{style.process(record.c)}(x)",
+        "yaxis.title.text": f"{style.process(record.d)}(x)",
+        "annotations[0].text": title,
+    }
+    plotting.move(fig, {"x": [u, u], "y": [v, v]}, layout)
+
+
+# convergence -------------------------------------------------------------------------------------
+
+ERROR, LEFT_OUT = style.PALETTE[0], style.PALETTE[3]
+
+
+def _blank_convergence(record: Convergence) -> go.Figure:
+    """The error, the 1/√m line that it should follow, and a bound that the series sets."""
+    m = record.sizes
+    lines = (
+        ("expected, ∝ 1/√m", style.NEUTRAL, {"dash": "dash", "width": 2}),
+        ("error", ERROR, {"width": 3}),
+        ("left out by the series, at most", LEFT_OUT, {"dash": "dot", "width": 2.5}),
+    )
+    shares = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+    return plotting.figure(
+        [
+            plotting.line(m, m, name, colour, **look,
+                          hovertemplate=f"{name}<br>%{{x}} draws: %{{y:.1%}}<extra></extra>")
+            for name, colour, look in lines
+        ],
+        HEIGHT,
+        MARGIN,
+        xaxis=plotting.axis(
+            "draws m, out of the same S",
+            type="log",
+            range=[np.log10(m[0]) - 0.1, np.log10(MAX_DRAWS) + 0.1],
+            tickvals=[100, 1000, 10000],
+            ticktext=["100", "1000", "10 000"],
+        ),
+        yaxis=plotting.axis(
+            "error, share of the covariance",
+            type="log",
+            tickvals=shares,
+            ticktext=[f"{100 * share:g} %" for share in shares],
+        ),
+    )  # fmt: skip
+
+
+def _update_convergence(fig: go.Figure, record: Convergence, refit: bool = False) -> None:
+    has_bound = record.left_out >= MIN_LEFT_OUT
+    level = np.full(len(record.sizes), max(record.left_out, MIN_LEFT_OUT))
+    curves = [np.maximum(curve, 1e-12) for curve in (record.expected, record.error, level)]
+    names = [plotting.coloured("error", ERROR), "– – expected, like 1/√m"]
+    if has_bound:
+        names = [names[0], "– – expected", plotting.coloured("··· left out", LEFT_OUT)]
+    shown = np.concatenate(curves if has_bound else curves[:2])
+    layout = {
+        "yaxis.range": plotting.limits(fig, "yaxis", np.log10(np.maximum(shown, 1e-4)), refit),
+        "annotations[0].text": plotting.heading_text("error against draws", ", ".join(names)),
+    }
+    visible = [True, True, has_bound]
+    plotting.move(fig, {"x": [record.sizes] * 3, "y": curves, "visible": visible}, layout)
+
+
+# spectrum ----------------------------------------------------------------------------------------
+
+SHARED, INDEPENDENT = style.PALETTE[0], style.PALETTE[1]
+
+
+def _blank_spectrum(record: Spectrum) -> go.Figure:
+    """Dots for the C·N eigenvalues, beside those of independent classes."""
+    order = np.arange(1, len(record.joint) + 1)
+    hover = "%{x}: %{y:.1e}"
+    dashed = {"dash": "dash", "hovertemplate": f"{hover}<extra></extra>"}
+    at_n = {"text": "N", "yref": "paper", "y": 1.0, "x": 0, "showarrow": False}
+    return plotting.figure(
+        [
+            plotting.line(order, order, "independent", INDEPENDENT, **dashed),
+            plotting.dots("sharing f₀", SHARED, 5, hover),
+        ],
+        HEIGHT,
+        MARGIN,
+        xaxis=plotting.axis("number of the eigenvalue", range=[0, len(order) + 1]),
+        yaxis=plotting.axis(
+            "share of the total variance",
+            type="log",
+            range=[np.log10(MIN_EIGENVALUE) - 0.7, 0.7],
+            tickvals=[MIN_EIGENVALUE, 1e-12, 1e-8, 1e-4, 1.0],
+            ticktext=["≤10⁻¹⁶", "10⁻¹²", "10⁻⁸", "10⁻⁴", "1"],
+        ),
+        annotations=[plotting.heading(), {**at_n, "xanchor": "left", "yanchor": "top"}],
+        shapes=[plotting.mark(0.0)],
+    )
+
+
+def _update_spectrum(fig: go.Figure, record: Spectrum, refit: bool = False) -> None:
+    order = np.arange(1, len(record.joint) + 1)
+    legend = (
+        f"{plotting.coloured('• sharing f₀', SHARED)}, "
+        f"{plotting.coloured('– – independent', INDEPENDENT)}"
+    )
+    end = record.num_inputs + 0.5
+    title = f"eigenvalues: {record.rank} of {len(order)} not zero"
+    layout = {
+        "annotations[0].text": plotting.heading_text(title, legend),
+        "annotations[1].x": end,
+        "annotations[1].text": f" N = {record.num_inputs}",
+        **plotting.marked(end),
+    }
+    values = [np.maximum(values, MIN_EIGENVALUE) for values in (record.independent, record.joint)]
+    plotting.move(fig, {"x": [order, order], "y": values}, layout)
+
+
+# series_terms ------------------------------------------------------------------------------------
+
+
+def _blank_series_terms(record: Terms) -> go.Figure:
+    """Dots for each class; a mark where the sum ends."""
+    C, order = record.share.shape
+    n = np.arange(1, order + 1)
+    traces = [
+        go.Scatter(
+            x=n, y=n, name=style.process(c), mode="markers", legendgroup=str(c),
+            marker={"color": style.colour(c, C), "symbol": c, "size": 7},
+            hovertemplate="n = %{x}: %{y:.2%}<extra></extra>",
+        )
+        for c in range(C)
+    ]  # fmt: skip
+    return plotting.figure(
+        traces,
+        HEIGHT,
+        MARGIN,
+        xaxis=plotting.axis("term n of the series", range=[0.0, order + 1]),
+        yaxis=plotting.axis(
+            "share of the variance",
+            type="log",
+            range=[np.log10(MIN_TERM) - 0.4, 0.4],
+            tickvals=[MIN_TERM, 1e-6, 1e-4, 1e-2, 1.0],
+            ticktext=["≤10⁻⁸", "10⁻⁶", "10⁻⁴", "1 %", "100 %"],
+        ),
+        shapes=[plotting.mark(0.0)],
+    )
+
+
+def _update_series_terms(fig: go.Figure, record: Terms, refit: bool = False) -> None:
+    C = len(record.share)
+    names = ", ".join(
+        plotting.coloured(f"{'●■◆'[c % 3]} {style.process(c)}", style.colour(c, C))
+        for c in range(C)
+    )
+    worst = float(np.max(record.left_out))
+    rest = "nothing left out" if worst < 1e-6 else f"left out: at most {worst:.2g} of the variance"
+    layout = {
+        "annotations[0].text": f"<b>terms of the series</b>, {names}<br>{rest}",
+        **plotting.marked(record.num_terms + 0.5),
+    }
+    plotting.move(fig, {"y": [np.maximum(share, MIN_TERM) for share in record.share]}, layout)
+
+
+latent_matrix = Picture(_blank_latent_matrix, flow.matrix.update)
+analytic, estimate, difference = (
+    Picture(partial(_blank_comparison, part), partial(_update_comparison, part))
+    for part in ("analytic", "estimate", "difference")
+)
+variances = Picture(_blank_variances, _update_variances)
+equal_inputs = Picture(_blank_equal_inputs, _update_equal_inputs)
+two_classes = Picture(_blank_two_classes, _update_two_classes)
+convergence = Picture(_blank_convergence, _update_convergence)
+spectrum = Picture(_blank_spectrum, _update_spectrum)
+series_terms = Picture(_blank_series_terms, _update_series_terms)
+
+# The three heat maps under their names in version 0.1.
+comparison = SimpleNamespace(ANALYTIC=analytic, ESTIMATE=estimate, DIFFERENCE=difference)

@@ -1,0 +1,350 @@
+"""Pictures of what an ETGP has learnt from data with one or two inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from etgp_viz.figures import plotting, style
+from etgp_viz.figures.plotting import Picture
+
+if TYPE_CHECKING:
+    from etgp_viz.records.inference import Classes, Latent, NodeErrors, Warped, Window
+    from etgp_viz.records.live_training import Curve
+
+__all__ = ["class_regions", "elbo", "latent_posterior", "node_errors", "warped_posterior"]
+
+COLOURS = style.PALETTE  # of up to eight classes
+MAX_CLASSES = len(COLOURS)
+# Each class has its own marker, drawn by plotly and (much like it) written in headings.
+MARKERS = (
+    *("circle", "square", "diamond", "triangle-up"),
+    *("triangle-down", "cross", "x", "star"),
+)
+GLYPHS = "●■◆▲▼✚✖★"
+# With one input the data of each class stand in a row of their own above the probabilities.
+ROW = 0.07
+# Opacity of the map where all classes are equally likely, and where one is certain.
+FAINT, FULL = 0.04, 0.8
+# Share of the unit between two classes on the map's scale that the strength of a class fills.
+SPAN = 0.999
+# Crosses in this colour are visible on every colour of the map.
+CROSS = "#222222"
+# Lines of the ELBO and its parts are grey, so that nobody takes them for classes: name in the
+# legend, label at the end of the line, look.
+ELBO_LINES = (
+    ("ELBO", "ELBO", {"width": style.HERO_WIDTH - 1}),
+    ("expected log-likelihood", "E[log p]", {"dash": "dash"}),
+    ("KL[q(u₀) ‖ p(u₀)]", "KL", {"dash": "dot"}),
+)
+FIRST_STEPS = 50
+QUADRATURE, MONTE_CARLO = style.PALETTE[0], style.PALETTE[3]
+# Smaller errors are rounding errors.
+MIN_ERROR = 1e-16
+
+NOTHING = np.empty(0)
+PANEL = 400, {"r": 15, "t": 62}  # height and margins
+
+
+# What the pictures of this story share -----------------------------------------------------------
+
+
+def _fit_window(fig: go.Figure, window: Window) -> None:
+    """Let the axes span a window: with two inputs a unit is as long upwards as sideways."""
+    flat = window.y is not None
+    name = "input x₁" if flat else "input x"
+    fig.layout.xaxis.update(title={"text": name}, range=_ends(window.x), constrain="domain")
+    fig.layout.yaxis.update(scaleanchor="x" if flat else False, constrain="domain")
+    if window.y is not None:
+        axis = {"title": {"text": "input x₂"}, "range": _ends(window.y), "tickmode": "auto"}
+        fig.layout.yaxis.update(axis)
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    return float(values[0]), float(values[-1])
+
+
+# class_regions -----------------------------------------------------------------------------------
+
+
+def _blank_class_regions(record: Classes) -> go.Figure:
+    """Traces for one input and for two; `update` shows those that the record needs."""
+    nothing = np.zeros((2, 2))
+    hidden = {"z": nothing, "hoverinfo": "skip", "showscale": False, "visible": False}
+    contours = {"start": 0.5, "end": 0.5, "size": 1.0, "coloring": "none"}
+    outline = {"color": style.NEUTRAL, "width": 1.5}
+    traces: list[Any] = [
+        go.Heatmap(name="likeliest class (from 0) + its strength", **hidden),
+        go.Contour(name="entropy, share of its maximum", contours=contours, line=outline, **hidden),
+    ]
+    for c in range(MAX_CLASSES):
+        hover = f"class {c + 1}<br>x = %{{x:.2f}}, probability %{{y:.2f}}<extra></extra>"
+        look = {"legendgroup": str(c), "stackgroup": "p", "hovertemplate": hover, "width": 0.8}
+        look["fillcolor"] = plotting.translucent(COLOURS[c], 0.55)
+        name = f"probability of class {c + 1}"
+        traces.append(plotting.line(NOTHING, NOTHING, name, COLOURS[c], **look))
+    for c in range(MAX_CLASSES):
+        edge = {"color": "#ffffff", "width": 1}
+        look = {"symbol": MARKERS[c], "line": edge}
+        points = plotting.dots(f"data of class {c + 1}", COLOURS[c], 6, f"class {c + 1}", **look)
+        traces.append(points.update(legendgroup=str(c)))
+    return plotting.figure(traces, *PANEL)
+
+
+def _update_class_regions(fig: go.Figure, record: Classes, refit: bool = False) -> None:
+    """Move areas, map and data; the axes span the window."""
+    C, window = len(record.probabilities), record.window
+    regions, entropy, *rest = fig.data
+    areas, points = rest[:MAX_CLASSES], rest[MAX_CLASSES:]
+    flat = window.y is not None
+    with fig.batch_update():
+        for trace in (regions, entropy):
+            trace.visible = flat
+        if flat:
+            z = record.winner + SPAN * record.strength
+            regions.update(x=window.x, y=window.y, z=np.round(z, 3), zmin=0, zmax=C)
+            regions.colorscale = _class_colour_scale(C)
+            entropy.update(x=window.x, y=window.y, z=np.round(record.uncertainty, 3))
+        for c, area in enumerate(areas):
+            area.visible = not flat and c < C
+            if not flat and c < C:
+                area.update(x=window.x, y=record.probabilities[c])
+        for c, trace in enumerate(points):
+            own = record.X[record.labels == c]
+            height = own[:, 1] if flat else np.full(len(own), 1.0 + ROW * (c + 1))
+            trace.update(x=own[:, 0], y=height, visible=c < C)
+        _fit_window(fig, window)
+        if not flat:
+            fig.layout.yaxis.update(_probability_axis(C))
+        fig.layout.annotations[0].text = _class_heading(record)
+
+
+def _probability_axis(C: int) -> dict[str, Any]:
+    """From 0 to 1, and above it a row for the data of each class."""
+    rows = [1.0 + ROW * (c + 1) for c in range(C)]
+    return plotting.axis(
+        "probability",
+        range=(0.0, rows[-1] + ROW / 2),
+        tickmode="array",
+        tickvals=[0.0, 0.5, 1.0, *rows],
+        ticktext=["0", "0.5", "1", *(f"class {c + 1}" for c in range(C))],
+    )
+
+
+def _class_colour_scale(C: int) -> list[tuple[float, str]]:
+    """From c to c + 1 the colour of class c, increasingly opaque."""
+    return [
+        (end / C, plotting.translucent(COLOURS[c], opacity))
+        for c in range(C)
+        for end, opacity in ((c, FAINT), (c + 1, FULL))
+    ]
+
+
+def _class_heading(record: Classes) -> str:
+    """The kind of prediction, and the colour and marker of each class."""
+    C, draws = len(record.probabilities), record.samples
+    kind = f"Bayesian average (BA), S = {draws}" if draws else "point estimate (PE)"
+    if record.window.y is None:
+        return plotting.heading_text(kind, "class probabilities; above, the data")
+    classes = " ".join(plotting.coloured(f"{GLYPHS[c]} {c + 1}", COLOURS[c]) for c in range(C))
+    return plotting.heading_text(kind, f"class {classes}; pale = unsure")
+
+
+# latent_posterior --------------------------------------------------------------------------------
+
+
+def _blank_latent_posterior(record: Latent) -> go.Figure:
+    """Traces for one input and for two; `update` shows those that the record needs."""
+    nothing, square = np.zeros(2), np.zeros((2, 2))
+    return plotting.figure(
+        [
+            plotting.heatmap("map of the mean of q(f₀)", "mean of q(f₀)<br>%{z:.2f}", z=square,
+                             visible=False),
+            plotting.band(nothing, square, "q(f₀), mean ± 2 sd", style.NEUTRAL),
+            plotting.line(nothing, nothing, "mean of q(f₀)", style.NEUTRAL, width=style.HERO_WIDTH),
+            plotting.dots("inducing points Z", None, 9, "inducing point<br>%{x:.2f}"),
+        ],
+        *PANEL,
+        shapes=[_cut_line(record.cut)],
+    )  # fmt: skip
+
+
+def _update_latent_posterior(fig: go.Figure, record: Latent, refit: bool = False) -> None:
+    """Move the line or recolour the map, and move the inducing points."""
+    window, Z = record.window, record.Z
+    colours, band, line, points = fig.data
+    flat = window.y is not None
+    with fig.batch_update():
+        _fit_window(fig, window)
+        colours.visible = flat
+        band.visible = line.visible = not flat
+        if flat:
+            top = plotting.colour_limit(colours, record.mean, refit)
+            colours.update(x=window.x, y=window.y, z=plotting.rounded(record.mean))
+            colours.update(zmin=-top, zmax=top)
+            look = {"symbol": "cross-thin-open", "size": 9, "color": CROSS, "line": {"width": 2}}
+            points.update(x=Z[:, 0], y=Z[:, 1], marker=look)
+            title = ("mean of q(f₀), the latent process", "+ inducing points; dotted: the cut")
+        else:
+            limits = record.mean + 2.0 * record.deviation * np.array([[-1.0], [1.0]])
+            band.update(x=plotting.there_and_back(window.x), y=plotting.outline(limits))
+            line.update(x=window.x, y=record.mean)
+            if fig.layout.yaxis.title.text != "latent f₀(x)":  # it was the axis of a second input
+                fig.layout.yaxis.update(plotting.axis("latent f₀(x)", tickmode="auto"))
+                refit = True
+            low, high = plotting.limits(fig, "yaxis", np.append(limits, [-1.0, 1.0]), refit)
+            fig.layout.yaxis.range = (low, high)
+            look = {"symbol": "line-ns-open", "size": 16, "color": style.NEUTRAL,
+                    "line": {"width": 2}}  # fmt: skip
+            foot = low + 0.03 * (high - low)
+            points.update(x=Z[:, 0], y=np.full(len(Z), foot), marker=look)
+            title = ("q(f₀), the latent process: mean ± 2 sd", "| inducing points")
+        fig.layout.annotations[0].text = plotting.heading_text(*title)
+        fig.layout.shapes[0].update(_cut_line(record.cut))
+
+
+def _cut_line(cut: float | None) -> dict[str, Any]:
+    """A dotted line at the second input for which the warped processes are shown."""
+    height = 0.0 if cut is None else cut
+    look = {"color": style.NEUTRAL, "width": 1.5, "dash": "dot"}
+    place = {"xref": "paper", "x0": 0, "x1": 1, "y0": height, "y1": height}
+    return {"type": "line", "line": look, "visible": cut is not None, **place}
+
+
+# warped_posterior --------------------------------------------------------------------------------
+
+
+def _blank_warped_posterior(record: Warped) -> go.Figure:
+    """Bands below, lines above, a label at each line's end."""
+    nothing, flat = np.zeros(2), np.zeros((2, 2))
+    bands, lines = [], []
+    for c in range(MAX_CLASSES):
+        name, group = f"{style.process(c)}(x)", {"legendgroup": str(c)}
+        bands.append(plotting.band(nothing, flat, f"{name}, central 95 %", COLOURS[c], **group))
+        lines.append(plotting.line(nothing, nothing, name, COLOURS[c], dash=style.dash(c), **group))
+    labels = [plotting.label(style.process(c), COLOURS[c]) for c in range(MAX_CLASSES)]
+    return plotting.figure(
+        [*bands, *lines],
+        400,
+        {"r": 40, "t": 62},
+        yaxis=plotting.axis("warped process fᶜ"),
+        annotations=[*labels, plotting.heading()],
+    )
+
+
+def _update_warped_posterior(fig: go.Figure, record: Warped, refit: bool = False) -> None:
+    """Move bands, lines and labels. The axis stays, unless a median would leave it."""
+    C, x = len(record.median), record.x
+    # Bands can be wide where there are no data: they may leave the frame, medians may not.
+    reach = np.quantile(record.band, [0.02, 0.98])
+    low, high = plotting.limits(fig, "yaxis", np.append(record.median, reach), refit)
+    heights = plotting.spread(record.median[:, -1], 0.07 * (high - low))
+    shown = [c < C for c in range(MAX_CLASSES)]
+    unused = [np.zeros(2)] * (MAX_CLASSES - C)
+    bands = [plotting.outline(record.band[:, c]) for c in range(C)]
+    traces = {
+        "x": [*[plotting.there_and_back(x)] * C, *unused, *[x] * C, *unused],
+        "y": [*bands, *unused, *record.median, *unused],
+        "visible": [*shown, *shown],
+    }
+    at = "" if record.cut is None else f" at x₂ = {record.cut:.2f}"
+    title = f"warped processes{at}", "median and central 95 % of fᶜ = Gᶜ(f₀)"
+    layout: dict[str, Any] = {
+        "xaxis.title.text": "input x" if record.cut is None else "input x₁, along the cut",
+        "xaxis.range": _ends(x),
+        "yaxis.range": [low, high],
+        f"annotations[{MAX_CLASSES}].text": plotting.heading_text(*title),
+    }
+    for c in range(MAX_CLASSES):
+        layout[f"annotations[{c}].visible"] = shown[c]
+        if shown[c]:
+            layout |= {f"annotations[{c}].x": float(x[-1]), f"annotations[{c}].y": heights[c]}
+    plotting.move(fig, traces, layout)
+
+
+# elbo --------------------------------------------------------------------------------------------
+
+
+def _blank_elbo(record: Curve) -> go.Figure:
+    """Three lines, a label at the end of each."""
+    labels = [plotting.label(short, style.NEUTRAL) for _, short, _ in ELBO_LINES]
+    title = plotting.heading("ELBO = E[log p] − KL − weight decay", "higher is better")
+    return plotting.figure(
+        [
+            plotting.line(NOTHING, NOTHING, name, style.NEUTRAL, **look)
+            for name, _, look in ELBO_LINES
+        ],
+        340,
+        {"r": 72, "t": 62},
+        xaxis=plotting.axis("step", range=[0, FIRST_STEPS]),
+        yaxis=plotting.axis("nats"),
+        annotations=[*labels, title],
+    )
+
+
+def _update_elbo(fig: go.Figure, record: Curve, refit: bool = False) -> None:
+    """Show the curves so far. The axes grow when the lines reach their ends."""
+    curves = (record.elbo, record.expected, record.kl)
+    begun = len(record.steps) > 0
+    last = int(record.steps[-1]) if begun else 0
+    end = FIRST_STEPS if refit or not begun else fig.layout.xaxis.range[1]
+    while end < last:
+        end *= 2
+    layout: dict[str, Any] = {"xaxis.range": [0, end]}
+    layout |= {f"annotations[{k}].visible": begun for k in range(len(curves))}
+    if begun:
+        values = np.append(np.concatenate(curves), 0.0)
+        low, high = plotting.limits(fig, "yaxis", values, refit or len(record.steps) < 3)
+        heights = plotting.spread(np.array([curve[-1] for curve in curves]), 0.09 * (high - low))
+        layout["yaxis.range"] = [low, high]
+        for k, height in enumerate(heights):
+            layout |= {f"annotations[{k}].x": last, f"annotations[{k}].y": height}
+    plotting.move(fig, {"x": [record.steps] * 3, "y": curves}, layout)
+
+
+# node_errors -------------------------------------------------------------------------------------
+
+
+def _blank_node_errors(record: NodeErrors) -> go.Figure:
+    """Both errors on logarithmic axes, and the Q that the model uses."""
+    hover = "%{x} evaluations a row<br>error %{y:.1e}"
+    look = {"hovertemplate": f"{hover}<extra></extra>"}
+    quadrature = plotting.line(NOTHING, NOTHING, "error of quadrature", QUADRATURE, **look)
+    quadrature.update(mode="lines+markers", marker={"size": 6})
+    expected = "standard error of Monte Carlo"
+    title = (
+        f"error: {plotting.coloured('quadrature ●', QUADRATURE)}, "
+        f"{plotting.coloured('Monte Carlo ✖', MONTE_CARLO)}"
+    )
+    return plotting.figure(
+        [
+            quadrature,
+            plotting.line(NOTHING, NOTHING, expected, MONTE_CARLO, dash="dash", **look),
+            plotting.dots("error of Monte Carlo", MONTE_CARLO, 8, hover, symbol="x"),
+        ],
+        340,
+        {"r": 15, "t": 62},
+        xaxis=plotting.axis(
+            "nodes Q, or draws S, for each row", type="log", dtick=1, range=[-0.1, 2.6]
+        ),
+        yaxis=plotting.axis("absolute error", type="log", tickformat=".0e", nticks=6),
+        annotations=[plotting.heading(title, "of E[log p] per row; dashed: its standard error")],
+        shapes=[plotting.mark(record.used)],
+    )
+
+
+def _update_node_errors(fig: go.Figure, record: NodeErrors, refit: bool = False) -> None:
+    errors = (record.quadrature, record.standard_error, record.monte_carlo)
+    heights = [np.maximum(error, MIN_ERROR) for error in errors]
+    range_ = plotting.limits(fig, "yaxis", np.log10(np.concatenate([*heights, [1.0]])), refit)
+    traces = {"x": [record.nodes, record.draws, record.draws], "y": heights}
+    plotting.move(fig, traces, {"yaxis.range": range_, **plotting.marked(record.used)})
+
+
+class_regions = Picture(_blank_class_regions, _update_class_regions)
+latent_posterior = Picture(_blank_latent_posterior, _update_latent_posterior)
+warped_posterior = Picture(_blank_warped_posterior, _update_warped_posterior)
+elbo = Picture(_blank_elbo, _update_elbo)
+node_errors = Picture(_blank_node_errors, _update_node_errors)

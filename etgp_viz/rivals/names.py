@@ -1,0 +1,61 @@
+"""The names of all models, in one table that loads no TensorFlow.
+
+`etgp_viz.build` makes every model in `MODELS`. The experiments add whether the classes of an SVGP
+share a kernel (`etgp_viz.experiments.MODELS`), the race adds how a model is computed
+(`etgp_viz.timing.MODELS`); both take everything else from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ETGPS", "FLOWS", "MODELS", "NON_STATIONARY", "SHARING", "STATIONARY", "SVGPS", "Model"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of the comparison.
+
+    Attributes
+    ----------
+    family : ``"etgp"``, ``"svgp"`` or ``"tgp"``
+    variant : the flow of an ETGP or the kernel of an SVGP; empty for TGP, whose flow is an option
+    num_params : P, the parameters of one flow with its default options; 0 without flows
+    is_stationary : whether its kernel depends on x − x′ alone
+    """
+
+    family: str
+    variant: str = ""
+    num_params: int = 0
+    is_stationary: bool = True
+
+    @property
+    def label(self) -> str:
+        """The name in tables and figures, such as ``ETGP LINEAR``.
+
+        >>> MODELS["svgp-rbf"].label
+        'SVGP RBF'
+        """
+        return f"{self.family} {self.variant}".strip().upper()
+
+
+#: name of `etgp_viz.build` → the model
+MODELS = {
+    "etgp-linear": Model("etgp", "linear", num_params=2),
+    "etgp-sal": Model("etgp", "sal", num_params=12),
+    "etgp-tanh": Model("etgp", "tanh", num_params=12),
+    "svgp-rbf": Model("svgp", "rbf"),
+    "svgp-rbfcorr": Model("svgp", "rbfcorr"),
+    "svgp-arccos": Model("svgp", "arccos", is_stationary=False),
+    "svgp-nnet": Model("svgp", "nnet", is_stationary=False),
+    "tgp": Model("tgp", num_params=2),
+}
+
+ETGPS = tuple(name for name, model in MODELS.items() if model.family == "etgp")
+SVGPS = tuple(name for name, model in MODELS.items() if model.family == "svgp")
+STATIONARY = tuple(name for name in SVGPS if MODELS[name].is_stationary)
+NON_STATIONARY = tuple(name for name in SVGPS if not MODELS[name].is_stationary)
+#: flows by name, as ``build`` and ``ETGPClassifier`` take them
+FLOWS = tuple(MODELS[name].variant for name in ETGPS)
+#: whether each class of an SVGP has its own kernel and inducing points, or all use the same
+SHARING = ("separate", "shared")

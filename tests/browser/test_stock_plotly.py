@@ -1,0 +1,78 @@
+"""An explorer on plotly's own widgets, as with a plotly that we do not know: slower, but it works."""
+
+import numpy as np
+import pytest
+
+from benchmarks.latency import notebook_of
+from etgp_viz.explorers.fast_plotly.live_figure import STOCK
+from tests.browser.lab import wait_until
+from tests.browser.test_flow_explorer import LATENT, WARPED, expected_latent
+
+CELL = f"""
+import os
+os.environ["{STOCK}"] = "1"
+from etgp_viz.explorers import FlowExplorer
+FlowExplorer()
+"""
+
+
+@pytest.fixture(scope="module")
+def notebook(lab):
+    (lab.folder / "stock.ipynb").write_text(notebook_of([CELL]))
+    with lab.open("stock.ipynb", width=1300, height=1300) as notebook:
+        notebook.run_all()
+        yield notebook
+
+
+def follows(notebook, a, b):
+    expected = a * expected_latent() + b
+    plot = notebook.plot("paths")
+    wait_until(lambda: np.allclose(plot.y(WARPED), expected, atol=1e-6), "the curve to follow", 30)
+
+
+def line(notebook):
+    """The path that is drawn for the warped curve."""
+    return notebook.plot("paths").element.evaluate(
+        """(plot, name) => {
+          const trace = plot._fullData.find((trace) => trace.name === name);
+          return plot.querySelector(`.trace${trace.uid} .js-line`).getAttribute("d");
+        }""",
+        WARPED,
+    )
+
+
+def test_a_slider_moves_the_drawn_line(notebook, screenshots):
+    follows(notebook, 1.5, 1.0)
+    np.testing.assert_allclose(notebook.plot("paths").y(LATENT), expected_latent(), atol=1e-6)
+    assert notebook.page.evaluate("globalThis.etgpPlotly === undefined")  # plotly's own widgets
+    before = line(notebook)
+    notebook.slider("scale a").press("ArrowLeft", times=3)
+    follows(notebook, 1.35, 1.0)
+    wait_until(lambda: line(notebook) != before, "the line to move", 15)
+    np.testing.assert_allclose(notebook.plot("paths").y(LATENT), expected_latent(), atol=1e-6)
+    notebook.screenshot(screenshots / "flow-stock-plotly.png")
+
+
+def test_a_click_marks_an_input(notebook):
+    panel = notebook.plot("paths").element.locator(".nsewdrag")
+    box = panel.bounding_box()
+    panel.click(position={"x": box["width"] * 0.75, "y": box["height"] / 2}, force=True)
+    wait_until(lambda: np.isclose(notebook.slider("input x").value, 1.5, atol=0.05), "x", 15)
+    mark = "plot => plot._fullLayout.shapes[0].x0"
+    element = notebook.plot("parameters").element
+    wait_until(lambda: abs(element.evaluate(mark) - 1.5) < 0.06, "the mark", 15)
+
+
+def test_present_mode_enlarges_the_text(notebook):
+    size = "plot => plot._fullLayout.font.size"
+    element = notebook.plot("paths").element
+    before = element.evaluate(size)
+    notebook.page.get_by_text("present: larger text").click()
+    wait_until(lambda: element.evaluate(size) > before, "larger text", 15)
+
+
+def test_a_reload_shows_the_current_state(notebook):
+    notebook.reload()
+    follows(notebook, 1.35, 1.0)
+    notebook.page.get_by_role("button", name="reset").click()
+    follows(notebook, 1.5, 1.0)

@@ -1,0 +1,159 @@
+"""One latent or many: what the explorer draws, and what it says about it."""
+
+import numpy as np
+import pytest
+
+from etgp_viz.core import flows
+from etgp_viz.explorers import SharedLatentExplorer
+from etgp_viz.figures.shared_latent import DIM, MAX_CLASSES
+from etgp_viz.records import prior, shared_latent
+
+X = np.linspace(-3.0, 3.0, 121)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    return SharedLatentExplorer()
+
+
+@pytest.fixture
+def explorer(shared):
+    shared.reset()
+    return shared
+
+
+def drawn(explorer, figure, name):
+    (trace,) = (trace for trace in explorer.figures[figure].data if trace.name == name)
+    return trace
+
+
+def lines(explorer, figure="processes", name="{}(x)"):
+    """The lines of the classes that are shown, [C, N]."""
+    found = [drawn(explorer, figure, name.format(f"f{c}")) for c in superscripts()]
+    return np.array([trace.y for trace in found if trace.visible])
+
+
+def superscripts():
+    digits = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+    return ["".join(digits[int(d)] for d in str(c + 1)) for c in range(MAX_CLASSES)]
+
+
+def test_what_is_drawn_comes_from_one_latent(explorer):
+    """Kernel, draw, flows and softmax written out; only the network's output is taken as given."""
+    explorer.set(flow="linear", lengthscale=0.5, variance=2.0, classes=3)
+    K = 2.0 * np.exp(-0.5 * ((X[:, None] - X) / 0.5) ** 2)
+    noise = np.random.default_rng(0).standard_normal((20, 121 + 200))[0, :121]
+    f0 = np.linalg.cholesky(K + 2e-6 * np.eye(121)) @ noise
+    np.testing.assert_allclose(drawn(explorer, "latents", "latent f₀(x)").y, f0, atol=1e-5)
+    theta = prior.random_network(flows.Linear(), 3, seed=7)(X[:, None]).numpy()
+    F = np.array([theta[:, c, 0] * f0 + theta[:, c, 1] for c in range(3)])
+    np.testing.assert_allclose(lines(explorer), F, atol=1e-4)
+    P = np.exp(F) / np.exp(F).sum(axis=0)
+    np.testing.assert_allclose(lines(explorer, "probabilities", "class of {}"), P, atol=1e-4)
+
+
+def test_more_classes_leave_the_first_ones_as_they_are(explorer):
+    for model in shared_latent.MODELS:
+        explorer.set(model=model, classes=3)
+        few = lines(explorer)
+        explorer.set(classes=20)
+        many = lines(explorer)
+        assert (len(few), len(many)) == (3, 20)
+        np.testing.assert_allclose(many[:3], few, atol=1e-12)
+    explorer.set(classes=2)
+    assert len(lines(explorer)) == 2
+
+
+def test_the_first_class_of_the_naive_tgp_is_that_of_etgp(explorer):
+    shared = lines(explorer)
+    explorer.set(model="tgp")
+    own = lines(explorer)
+    np.testing.assert_allclose(own[0], shared[0])
+    assert np.all(np.max(np.abs(own[1:] - shared[1:]), axis=1) > 0.1)
+    assert len(lines(explorer, "latents", "latent of {}")) == 4
+    assert not drawn(explorer, "latents", "latent f₀(x)").visible
+    assert "one for each class" in explorer.figures["latents"].layout.annotations[1].text
+
+
+def test_the_words_tell_the_models_apart(explorer):
+    assert "f¹ determines all others" in explorer.summary
+    assert "size of 1.00" in explorer.summary
+    assert explorer.title(explorer.state) == "One latent, four classes"
+    explorer.set(model="independent")
+    assert "f¹ says nothing" in explorer.summary
+    assert "size of 1.00" not in explorer.summary
+    assert lines(explorer, "pivot", "map to {}").size == 0
+
+
+def test_the_drawn_dots_lie_on_the_drawn_map(explorer):
+    explorer.set(flow="linear", pivot=2, focus=4)
+    dots = drawn(explorer, "pivot", "joint draws")
+    line = drawn(explorer, "pivot", "map to f⁴")
+    slope, shift = np.polyfit(line.x, line.y, 1)
+    np.testing.assert_allclose(np.array(dots.y), slope * np.array(dots.x) + shift, atol=1e-8)
+    now = drawn(explorer, "pivot", "the paths now")
+    n = int(np.argmin(np.abs(X - explorer.state.at)))
+    np.testing.assert_allclose(now.y, lines(explorer)[:, n])
+    np.testing.assert_allclose(now.x, lines(explorer)[1, n])
+
+
+def test_a_click_marks_x_everywhere(explorer):
+    before = {name: explorer.figures[name].data[0].y for name in explorer.full_width}
+    for figure in explorer.full_width:
+        explorer._on_message({"click": figure, "panel": "xy", "x": -1.52, "y": 0.3})
+        assert explorer.state.at == -1.5
+        for name in explorer.full_width:
+            assert explorer.figures[name].layout.shapes[0].x0 == pytest.approx(-1.5)
+            np.testing.assert_array_equal(explorer.figures[name].data[0].y, before[name])
+        explorer.reset()
+    explorer._on_message({"click": "pivot", "panel": "xy", "x": -1.52, "y": 0.3})
+    assert explorer.state == explorer.State()
+
+
+def test_a_class_in_focus_dims_the_others(explorer):
+    explorer.set(focus=2)
+    colours = [drawn(explorer, "processes", f"f{c}(x)").line.color for c in superscripts()[:4]]
+    assert [f"{DIM})" in colour for colour in colours] == [True, False, True, True]
+    explorer.set(focus=0)
+    assert drawn(explorer, "processes", "f¹(x)").line.color == "#0072B2"
+
+
+def test_a_view_leaves_the_numbers_and_flows_leave_the_latent(explorer):
+    before = dict(explorer.records)
+    explorer.set(pivot=3)
+    assert explorer.records["processes"] is before["processes"]
+    explorer.set(amount=1.5, network_seed=3, flow="tanh", dropout=0.2)
+    assert explorer.records["latents"] is before["latents"]
+    assert explorer.records["processes"] is not before["processes"]
+
+
+@pytest.mark.slow
+def test_draws_of_the_network_fill_a_band(explorer):
+    def bands():
+        named = [trace for trace in explorer.figures["processes"].data if "networks" in trace.name]
+        return np.array([trace.y for trace in named if trace.visible])
+
+    assert len(bands()) == 0
+    explorer.set(dropout=0.4, classes=3)
+    band = bands()
+    assert band.shape == (3, 2 * 121)
+    low, high = band[:, :121], band[:, :120:-1]
+    inside = []
+    for draw in range(1, 31):
+        explorer.set(network_draw=draw)
+        np.testing.assert_array_equal(bands(), band)
+        inside.append((low <= lines(explorer)) & (lines(explorer) <= high))
+    # Quantiles 5 % and 95 % of 30 draws lie between the 2nd and 3rd from either end.
+    np.testing.assert_array_equal(np.sum(inside, axis=0), 26)
+    explorer.set(depth=0)
+    assert len(bands()) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", [{"dropout": 0.3}, {"model": "tgp", "classes": 12}])
+def test_the_print_figure_has_a_panel_for_each_picture(explorer, values):
+    explorer.set(**values)
+    fig = explorer.print_figure()
+    titles = [axes.get_title() for axes in fig.axes]
+    assert sum(bool(title) for title in titles) == 5
+    assert explorer.picture("svg").startswith(b"<?xml")

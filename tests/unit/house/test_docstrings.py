@@ -1,0 +1,107 @@
+"""What users call says what it takes, what comes back, and shows an example that runs."""
+
+import importlib
+import inspect
+import re
+
+import pytest
+
+# Modules that users and notebooks import from, and whose ``__all__`` they therefore read.
+USER_FACING = (
+    "etgp_viz.core.flows",
+    "etgp_viz.core.model",
+    "etgp_viz.core.network",
+    "etgp_viz.core.training",
+    "etgp_viz.classifier.estimator",
+    "etgp_viz.course",
+    "etgp_viz.datasets",
+    "etgp_viz.experiments",
+    "etgp_viz.explorers",
+    "etgp_viz.files",
+    "etgp_viz.records.covariance",
+    "etgp_viz.records.covariance_check",
+    "etgp_viz.records.flow",
+    "etgp_viz.records.inference",
+    "etgp_viz.records.live_training",
+    "etgp_viz.records.prior",
+    "etgp_viz.records.results",
+    "etgp_viz.records.shared_latent",
+    "etgp_viz.records.timing",
+    "etgp_viz.rivals.build_model",
+    "etgp_viz.rivals.kernels",
+    "etgp_viz.timing",
+)
+# What the README and the lessons tell people to call: each shows an example.
+WITH_EXAMPLE = (
+    "etgp_viz:ETGP",
+    "etgp_viz:ETGPClassifier",
+    "etgp_viz:FlowNetwork",
+    "etgp_viz:build",
+    "etgp_viz:fit",
+    "etgp_viz.core.expectations:gauss_hermite",
+    "etgp_viz.course:check",
+    "etgp_viz.course:hint",
+    "etgp_viz.course:progress",
+    "etgp_viz.datasets:from_arrays",
+    "etgp_viz.datasets:from_csv",
+    "etgp_viz.datasets:from_dataframe",
+    "etgp_viz.datasets:load",
+    "etgp_viz.datasets:names",
+    "etgp_viz.experiments:reference",
+    "etgp_viz.experiments:select",
+    "etgp_viz.experiments:summarise",
+    "etgp_viz.explorers:CovarianceExplorer",
+    "etgp_viz.explorers:FlowExplorer",
+    "etgp_viz.explorers:InferenceExplorer",
+    "etgp_viz.explorers:ResultsExplorer",
+    "etgp_viz.explorers:SharedLatentExplorer",
+    "etgp_viz.explorers:TimingExplorer",
+    "etgp_viz.records.covariance:empirical",
+    "etgp_viz.records.covariance:joint",
+    "etgp_viz.records.covariance:joint_linear",
+    "etgp_viz.records.covariance:pair",
+    "etgp_viz.records.covariance:pair_linear",
+    "etgp_viz.records.live_training:LiveTraining",
+    "etgp_viz.timing:crossover",
+    "etgp_viz.timing:describe",
+    "etgp_viz.timing:reference",
+    "etgp_viz.timing:slopes",
+)
+
+
+def _public():
+    """Every function in the ``__all__`` of a user-facing module, as (module, name)."""
+    for module_name in USER_FACING:
+        module = importlib.import_module(module_name)
+        for name in module.__all__:
+            yield module_name, name
+
+
+@pytest.mark.parametrize(("module", "name"), _public())
+def test_every_argument_of_what_users_call_is_explained(module, name):
+    thing = getattr(importlib.import_module(module), name)
+    if not inspect.isfunction(thing):
+        assert not callable(thing) or inspect.getdoc(thing)
+        return
+    doc = inspect.getdoc(thing) or ""
+    signature = inspect.signature(thing)
+    if signature.parameters:
+        section = re.search(r"Parameters\n-+\n(.*?)(\n\n[A-Z]\w+\n-+\n|\Z)", doc, re.S)
+        assert section, f"{module}.{name} has no section on its parameters"
+        named = {
+            word.strip().lstrip("*")
+            for line in section.group(1).splitlines()
+            if " :" in line and not line.startswith(" ")
+            for word in line.partition(" :")[0].split(",")
+        }
+        missing = {parameter.lstrip("*") for parameter in signature.parameters} - named
+        assert not missing, f"{module}.{name} does not explain {', '.join(sorted(missing))}"
+    if signature.return_annotation not in (None, "None", inspect.Signature.empty):
+        assert re.search(r"(Returns|Yields)\n-+\n", doc), f"{module}.{name}: what comes back?"
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLE)
+def test_what_people_are_told_to_call_shows_an_example(path):
+    module, _, name = path.partition(":")
+    thing = getattr(importlib.import_module(module), name)
+    assert ">>> " in (inspect.getdoc(thing) or "")
