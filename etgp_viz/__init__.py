@@ -4,10 +4,8 @@ Importing this package is instant: each name below is looked up when it is first
 TensorFlow is loaded by the first model and not by the import statement.
 """
 
-from importlib import import_module
-from typing import Any
-
 from etgp_viz import moved
+from etgp_viz.lazy import lazy_names
 
 __version__ = "0.1.0"
 
@@ -36,15 +34,4 @@ _HOMES = {
 
 __all__ = list(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name) or moved.PUBLIC_IN_0_1.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, attribute = home.partition(":")
-    found = import_module(f"{__name__}.{module}")
-    return getattr(found, attribute) if attribute else found
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, moved.PUBLIC_IN_0_1 | _HOMES)

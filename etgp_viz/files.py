@@ -77,13 +77,25 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def write(path: str | Path, content: bytes | str) -> None:
-    """Replace a file in one move; text is encoded as UTF-8."""
+    """Replace a file in one move.
+
+    Parameters
+    ----------
+    path : the file to write; its folder is made if it is missing
+    content : bytes, or text to encode as UTF-8
+    """
     with replacing(path) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, Any]) -> None:
-    """Replace an ``.npz`` file of named arrays in one move."""
+    """Replace an ``.npz`` file of named arrays in one move.
+
+    Parameters
+    ----------
+    path : the file to write; its folder is made if it is missing
+    arrays : name → array
+    """
     with replacing(path) as file:
         np.savez(file, **arrays)
 
@@ -92,7 +104,14 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
     """Read all arrays of an ``.npz`` file that `write_arrays` wrote, without trusting it.
 
     Nothing in the file is executed, and nothing is unpacked that is larger than the file itself.
-    Raises one of `UNREADABLE` for any other file.
+
+    Parameters
+    ----------
+    path : the file; any other one raises one of `UNREADABLE`
+
+    Returns
+    -------
+    name → array
     """
     size = Path(path).stat().st_size
     with zipfile.ZipFile(path) as archive:
@@ -252,8 +271,18 @@ class GrowingTable:
 
 
 def csv_line(values: Iterable[Any]) -> str:
-    r"""One line of CSV; floating-point numbers have six digits.
+    r"""One line of CSV.
 
+    Parameters
+    ----------
+    values : one for each column
+
+    Returns
+    -------
+    the line with its end; floating-point numbers have six digits
+
+    Examples
+    --------
     >>> csv_line(["etgp-linear", 2, 1 / 3])
     'etgp-linear,2,0.333333\n'
     """

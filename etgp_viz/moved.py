@@ -1,4 +1,4 @@
-"""Names of version 0.1 that have moved, so that notebooks written for it go on working.
+"""Names of version 0.1 that have moved, so that notebooks written for it still work.
 
 ``from etgp_viz import warping`` works as before. ``from etgp_viz.warping import Matrix`` names a
 module that has moved: it works too, with a warning that says the new home, once per module.
@@ -6,36 +6,13 @@ module that has moved: it works too, with a warning that says the new home, once
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
 
-__all__ = ["MODULES", "PUBLIC_IN_0_1", "lazy_names"]
-
-
-def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package whose names are looked up when they are first used.
-
-    Importing the package then imports none of its modules, and a name may live anywhere in
-    etgp_viz.
-
-    Parameters
-    ----------
-    package : the package's ``__name__``
-    homes : name → ``"module:name"``, or ``"module"`` for a module, below etgp_viz
-    """
-
-    def look_up(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, _, attribute = homes[name].partition(":")
-        found = import_module(f"{__package__}.{module}")
-        return getattr(found, attribute) if attribute else found
-
-    return look_up
+__all__ = ["MODULES", "PUBLIC_IN_0_1"]
 
 
 # What ``from etgp_viz import …`` offered in version 0.1 under another name.

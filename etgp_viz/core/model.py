@@ -29,6 +29,7 @@ from etgp_viz.core.network import FlowNetwork
 __all__ = ["ETGP"]
 
 Data = tuple[Tensor, Tensor]
+Latent = tuple[Tensor, Tensor, Tensor]  # µ [N] and σ [N] of q(f0), raw parameters [S, N, C, P]
 
 # Likelihoods whose Y is a label 0..C−1.
 LABELLED = (gpflow.likelihoods.Softmax, gpflow.likelihoods.MultiClass)
@@ -164,7 +165,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
             total = self._over_draws(expected_log_softmax, tf.add, X, [Y[:, 0]], samples, None)
             return total / (samples or 1)
 
-        def at_rows(rows: slice, *latent: Tensor) -> Tensor:
+        def at_rows(rows: slice, latent: Latent) -> Tensor:
             def log_likelihood(F: Tensor) -> Tensor:
                 return self._log_likelihood(F, X[rows], Y[rows])
 
@@ -213,7 +214,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
                 "predict_f_samples draws jointly over inputs"
             )
 
-        def moments(rows: slice, *latent: Tensor) -> tuple[Tensor, Tensor]:
+        def moments(rows: slice, latent: Latent) -> tuple[Tensor, Tensor]:
             F = at_nodes(self.network.flow, *latent, self.num_quadrature)
             mean = self._average(F)
             centred = F - mean[:, None]
@@ -241,7 +242,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
             p = self._class_probabilities(padded(X), S, seed, self._frozen)[: tf.shape(X)[0]]
             return p, p * (1.0 - p)
 
-        def moments(rows: slice, *latent: Tensor) -> tuple[Tensor, Tensor]:
+        def moments(rows: slice, latent: Latent) -> tuple[Tensor, Tensor]:
             F = at_nodes(self.network.flow, *latent, self.num_quadrature)
             flat = _flat(X[rows][:, None], F), _flat(F, F)
             mean_given_f = tf.reshape(self.likelihood.conditional_mean(*flat), tf.shape(F))
@@ -260,7 +261,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
             inputs = padded(X), padded(Y)[:, 0], S, seed, self._frozen
             return self._label_log_probability(*inputs)[: tf.shape(X)[0]]
 
-        def log_density(rows: slice, *latent: Tensor) -> Tensor:
+        def log_density(rows: slice, latent: Latent) -> Tensor:
             F = at_nodes(self.network.flow, *latent, self.num_quadrature)
             log_w = np.log(gauss_hermite(self.num_quadrature)[1])
             log_p = self._log_likelihood(F, X[rows], Y[rows])
@@ -317,17 +318,17 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
 
     def _in_row_chunks(
         self,
-        function: Callable[..., Any],
+        function: Callable[[slice, Latent], Any],
         X: Tensor,
         samples: int | None,
         seed: int | Tensor | None,
     ) -> Any:
-        """``function(rows, µ, σ, params [S, N, C, P])`` for chunks of rows, which bounds memory."""
+        """``function(rows, latent)`` for chunks of rows, which bounds the memory."""
         mean, deviation, features = self._latent_and_features(X, samples, seed)
 
         def at_rows(rows: slice) -> Any:
             params = self.network.params_of(features[:, rows])
-            return function(rows, mean[rows], deviation[rows], params)
+            return function(rows, (mean[rows], deviation[rows], params))
 
         per_row = features.shape[0] * self.num_quadrature * self.num_classes
         return in_chunks(at_rows, X.shape[0], per_row)

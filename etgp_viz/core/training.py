@@ -108,10 +108,16 @@ class History:
 
     def result(self, stopped: str, jitter: float) -> FitResult:
         """The finished record."""
-        columns = {name: np.array(values, dtype=float) for name, values in asdict(self).items()}
-        columns["validation_epochs"] = np.array(self.validation_epochs, dtype=int)
-        best = {"best_epoch": self.best_epoch, "best_elbo": self.best_elbo}
-        return FitResult(**columns, **best, stopped=stopped, jitter=jitter)
+        return FitResult(
+            elbo=np.array(self.elbo, dtype=float),
+            seconds=np.array(self.seconds, dtype=float),
+            validation=np.array(self.validation, dtype=float),
+            validation_epochs=np.array(self.validation_epochs, dtype=int),
+            best_epoch=self.best_epoch,
+            best_elbo=self.best_elbo,
+            stopped=stopped,
+            jitter=jitter,
+        )
 
 
 def fit(
@@ -249,8 +255,9 @@ def fit(
             score = None
             if scored is not None and (epoch + 1) % validation_every == 0:
                 score = history.add_validation(optimiser.score())
-            so_far = (history.best_epoch, history.best_elbo)
-            if callback is not None and callback(EpochRecord(epoch, elbo, seconds, score, *so_far)):
+            best_so_far: Any = (history.best_epoch, history.best_elbo)
+            record = EpochRecord(epoch, elbo, seconds, score, *best_so_far)
+            if callback is not None and callback(record):
                 stopped = "callback"
                 break
             if store is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from etgp_viz.checks import fail
 from etgp_viz.course.checking import exercise_ids
-from etgp_viz.course.progress import FILE, Record, load, read
+from etgp_viz.course.progress import FILE, Record, load, plural, read
 from etgp_viz.files import write
 
 __all__ = ["TOTALS", "collect", "export", "row", "write_csv"]
@@ -56,9 +56,11 @@ def export(student: str = "", file: str | Path = "progress.csv") -> str:
     ...     print(export("Ann"))
     progress.csv: 0 exercises solved in 0 attempts.
     """
-    own = row(student or Path.cwd().name, load().records, "ok")
-    write_csv([own], Path(file))
-    return f"{file}: {own['solved']} exercises solved in {own['attempts']} attempts."
+    records = load().records
+    write_csv([row(student or Path.cwd().name, records, "ok")], Path(file))
+    solved = sum(record.solved for record in records.values())
+    attempts = sum(record.attempts for record in records.values())
+    return f"{file}: {plural(solved, 'exercise')} solved in {plural(attempts, 'attempt')}."
 
 
 def row(student: str, records: Mapping[str, Record], file: str) -> dict[str, str | int]:

@@ -16,7 +16,7 @@ from etgp_viz.checks import check_count
 from etgp_viz.course.exercise import RIGHT, WRONG
 from etgp_viz.files import write
 
-__all__ = ["FILE", "Journal", "Record", "Table", "load", "read", "update"]
+__all__ = ["FILE", "Journal", "Record", "Table", "load", "plural", "read", "update"]
 
 FILE = "progress.json"
 FORMAT = 1
@@ -45,7 +45,7 @@ class Record:
         if not (self.attempts or self.hints or self.solution):
             return "· not begun"
         state = "✓ right" if self.solved else "… begun"
-        return f"{state}, {_count(self.attempts, 'attempt')}, {_count(self.hints, 'hint')}" + (
+        return f"{state}, {plural(self.attempts, 'attempt')}, {plural(self.hints, 'hint')}" + (
             ", solution shown" if self.solution else ""
         )
 
@@ -207,5 +207,10 @@ class Table:
         return f"<table><caption>Your progress</caption>{body}</table>{notes}"
 
 
-def _count(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> plural(1, "hint"), plural(2, "hint")
+    ('1 hint', '2 hints')
+    """
     return f"{number} {noun}" + ("" if number == 1 else "s")

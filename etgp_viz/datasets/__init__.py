@@ -49,7 +49,11 @@ PUBLISHED: dict[str, tuple[Callable[..., Table], tuple[Source, ...]]] = {
 
 
 def names() -> tuple[str, ...]:
-    """Names that `load` takes: the published data sets, then the toys.
+    """Names that `load` takes.
+
+    Returns
+    -------
+    the published data sets, then the toys
 
     Examples
     --------
@@ -62,6 +66,10 @@ def names() -> tuple[str, ...]:
 def published() -> tuple[str, ...]:
     """Names of the published data sets.
 
+    Returns
+    -------
+    those of the paper, then a few small ones
+
     Examples
     --------
     >>> published()[:3]
@@ -71,11 +79,15 @@ def published() -> tuple[str, ...]:
 
 
 def at_hand(name: str) -> bool:
-    """Whether a data set is on this machine, so that `load` needs no network.
+    """Whether a data set is on this machine.
 
     Parameters
     ----------
     name : one of `names()`
+
+    Returns
+    -------
+    True if `load` needs no network
 
     Examples
     --------

@@ -100,7 +100,12 @@ def uci(number: int, file: str, limit: int, archive: str, old: str, *checksums: 
 
 
 def cache_folder() -> Path:
-    """The folder of downloads: ``ETGP_VIZ_CACHE``, or else the platform's folder for caches."""
+    """The folder where downloads are kept.
+
+    Returns
+    -------
+    ``ETGP_VIZ_CACHE``, or else ``etgp-viz`` in the platform's folder for caches
+    """
     if chosen := os.environ.get("ETGP_VIZ_CACHE"):
         return Path(chosen).expanduser()
     if sys.platform == "win32":

@@ -7,7 +7,7 @@
 Nothing here imports TensorFlow before a run starts.
 """
 
-from etgp_viz.moved import lazy_names
+from etgp_viz.lazy import lazy_names
 
 # Public name → its home, which is imported when the name is first used.
 _HOMES = {
@@ -35,8 +35,4 @@ _HOMES = {
 
 __all__ = list(_HOMES)
 
-__getattr__ = lazy_names(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -115,14 +115,11 @@ class Trained:
         """Way of predicting → dropout draws; an SVGP has its point estimate alone."""
         return {"pe": None, "ba": self.run.samples} if self.run.is_etgp else {"pe": None}
 
-    @contextlib.contextmanager
-    def as_trained(self) -> Iterator[None]:
-        """Predict with the jitter that training ended with."""
-        from etgp_viz.backend import gpflow
+    def as_trained(self) -> contextlib.AbstractContextManager[None]:
+        """A context for predictions with the jitter that training ended with."""
+        from etgp_viz.backend import jitter
 
-        config = dataclasses.replace(gpflow.config.config(), jitter=self.history.jitter)
-        with gpflow.config.as_context(config):
-            yield
+        return jitter(self.history.jitter)
 
     def probabilities(self, X: np.ndarray, samples: int | None = None) -> np.ndarray:
         """Class probabilities ``[N, C]``."""

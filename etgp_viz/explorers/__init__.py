@@ -13,7 +13,7 @@ Importing this package loads no TensorFlow; looking up an explorer does. Nothing
 before an explorer is made.
 """
 
-from etgp_viz.moved import lazy_names
+from etgp_viz.lazy import lazy_names
 
 _HOMES = {
     "CovarianceExplorer": "explorers.covariance:CovarianceExplorer",
@@ -25,8 +25,4 @@ _HOMES = {
 }
 
 __all__ = list(_HOMES)
-__getattr__ = lazy_names(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -11,28 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import ipywidgets as widgets
-import plotly.graph_objects as go
 
 from etgp_viz.backend import unchecked
 from etgp_viz.explorers import fields
 from etgp_viz.explorers.fast_plotly.live_figure import live_figure, prepare_page
 from etgp_viz.explorers.page import Page
 from etgp_viz.figures import plotting
+from etgp_viz.figures.plotting import Picture
 
 MIME_TYPES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
-
-
-class Picture(Protocol):
-    """One picture of `etgp_viz.figures`."""
-
-    def make(self, record: Any) -> go.Figure:
-        """A complete figure."""
-
-    def update(self, fig: go.Figure, record: Any, refit: bool = False) -> None:
-        """Change a figure to show another record; `refit` fits the axes to it again."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +43,6 @@ class _FromLink:
             Parameters
             ----------
             text : what `link` returned
-
-            Examples
-            --------
-            >>> from etgp_viz.explorers import FlowExplorer
-            >>> FlowExplorer.from_link('{"explorer":"FlowExplorer","at":1.5}').state.at
-            1.5
             """
             values = fields.read_link(kind.__name__, kind.State, text)
             if explorer is None:
@@ -204,8 +188,11 @@ class Explorer(ABC):
         Examples
         --------
         >>> from etgp_viz.explorers import FlowExplorer
-        >>> FlowExplorer(kernel="matern32", at=1.5).link()
+        >>> text = FlowExplorer(kernel="matern32", at=1.5).link()
+        >>> text
         '{"explorer":"FlowExplorer","kernel":"matern32","at":1.5}'
+        >>> FlowExplorer.from_link(text).state.at
+        1.5
         """
         return fields.write_link(type(self).__name__, self.state)
 
@@ -232,8 +219,8 @@ class Explorer(ABC):
         Examples
         --------
         >>> from etgp_viz.explorers import FlowExplorer
-        >>> FlowExplorer().picture("pdf")[:4]
-        b'%PDF'
+        >>> FlowExplorer().picture("svg")[:5]
+        b'<?xml'
         """
         if kind not in MIME_TYPES:
             raise ValueError(f"kind: expected one of {', '.join(MIME_TYPES)}, got {kind!r}")

@@ -9,7 +9,7 @@ import numpy as np
 from etgp_viz.core import flows
 from etgp_viz.explorers import controls
 from etgp_viz.explorers import covariance_session as session
-from etgp_viz.explorers.base import Explorer, Picture, Preset
+from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.covariance_session import MAX_TERMS, Shape, Source, X
 from etgp_viz.explorers.fields import Choice, Number, Whole, controlled
 from etgp_viz.figures import (
@@ -25,6 +25,7 @@ from etgp_viz.figures import (
     two_classes,
     variances,
 )
+from etgp_viz.figures.plotting import Picture
 from etgp_viz.figures.print import covariance as print_covariance
 from etgp_viz.records import covariance_check
 
@@ -55,13 +56,13 @@ def _profile(c: int, quantity: str, symbol: str, default: tuple[float, ...]) -> 
 
 
 def _skew(c: int, default: float) -> Any:
-    look = {"effect": "skews to the left", "group": _group(c), "when": _is("sal")}
-    return controlled(default, Number(f"skew s{style.superscript(c)}", -2.0, 2.0, **look))
+    options = {"effect": "skews to the left", "group": _group(c), "when": _is("sal")}
+    return controlled(default, Number(f"skew s{style.superscript(c)}", -2.0, 2.0, **options))
 
 
 def _place(c: int, default: float) -> Any:
-    look = {"effect": "moves the step to the left", "group": _group(c), "when": _is("tanh")}
-    return controlled(default, Number(f"place p{style.superscript(c)}", -2.0, 2.0, **look))
+    options = {"effect": "moves the step to the left", "group": _group(c), "when": _is("tanh")}
+    return controlled(default, Number(f"place p{style.superscript(c)}", -2.0, 2.0, **options))
 
 
 def _group(c: int) -> str:
@@ -337,7 +338,7 @@ def _shape(state: CovarianceState) -> Shape:
 def _verdict(record: covariance_check.Comparison, left_out: float) -> str:
     """Sentences about whether formula and Monte Carlo agree, and how often they do by chance."""
     if record.agrees:
-        end = "nothing here speaks against the formula."
+        end = "nothing here contradicts the formula."
     elif left_out > 1e-3:
         end = "the terms left out of the series make a difference."
     else:

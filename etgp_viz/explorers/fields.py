@@ -63,9 +63,9 @@ class Control(ABC):
         """What moving the control to the right does."""
         return f"To the right: {self.effect}." if self.effect else self.label
 
-    def _look(self) -> dict[str, Any]:
-        look = {"description": self.label, "style": LABEL_STYLE, "layout": FULL_WIDTH}
-        return {**look, "tooltip": self.tooltip}
+    def _widget_options(self) -> dict[str, Any]:
+        options = {"description": self.label, "style": LABEL_STYLE, "layout": FULL_WIDTH}
+        return {**options, "tooltip": self.tooltip}
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ class Number(Control):
     def widget(self, value: float) -> widgets.Widget:
         if not self.log:
             return widgets.FloatSlider(
-                value, min=self.low, max=self.high, step=self.step, **self._look()
+                value, min=self.low, max=self.high, step=self.step, **self._widget_options()
             )
         low, high = math.log10(self.low), math.log10(self.high)
         slider = widgets.FloatLogSlider(
-            value, min=low, max=high, step=1e-9, readout_format=".2f", **self._look()
+            value, min=low, max=high, step=1e-9, readout_format=".2f", **self._widget_options()
         )
         slider.add_class("etgp-log")
         return slider
@@ -129,7 +129,7 @@ class Whole(Control):
 
     def widget(self, value: int) -> widgets.Widget:
         kind = widgets.BoundedIntText if self.typed else widgets.IntSlider
-        return kind(value, min=self.low, max=self.high, step=self.step, **self._look())
+        return kind(value, min=self.low, max=self.high, step=self.step, **self._widget_options())
 
     def samples(self) -> tuple[int, ...]:
         return self.low, (self.low + self.high) // 2, self.high
@@ -152,7 +152,7 @@ class Choice(Control):
 
     def widget(self, value: Any) -> widgets.Widget:
         pairs = [(text, option) for option, text in self.options.items()]
-        return widgets.Dropdown(options=pairs, value=value, **self._look())
+        return widgets.Dropdown(options=pairs, value=value, **self._widget_options())
 
     def samples(self) -> tuple[Any, ...]:
         return tuple(self.options)
@@ -171,7 +171,7 @@ class Switch(Control):
         return value
 
     def widget(self, value: bool) -> widgets.Widget:
-        return widgets.Checkbox(value, indent=False, **self._look())
+        return widgets.Checkbox(value, indent=False, **self._widget_options())
 
     def samples(self) -> tuple[bool, ...]:
         return False, True

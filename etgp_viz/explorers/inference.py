@@ -17,6 +17,7 @@ from etgp_viz.explorers.fields import Choice, Number, Whole, controlled
 from etgp_viz.explorers.inference_session import InferenceSession, Snapshot, View, is_planar
 from etgp_viz.figures import class_regions, elbo, latent_posterior, node_errors, warped_posterior
 from etgp_viz.figures.print import inference as print_inference
+from etgp_viz.rivals import names
 
 DATA = {
     "waves": "waves (1-d)",
@@ -27,7 +28,7 @@ DATA = {
     "blobs": "blobs (2-d)",
     "region": "one region (2-d)",
 }
-FLOWS = {"linear": "LINEAR", "sal": "SAL", "tanh": "TANH"}
+FLOWS = {flow: flow.upper() for flow in names.FLOWS}
 BATCHES = {0: "all rows", 16: "16 rows", 32: "32 rows", 60: "60 rows"}
 REACH = 6.0  # clicks further from the origin are moved to this distance
 STEPS_PER_PLAY = 5000
@@ -309,7 +310,7 @@ class InferenceExplorer(Explorer):
                 f"training, step {self.steps}" if self.steps else "compiling the training step …"
             )
         else:
-            stage = f"{self.steps} steps" if self.steps else "before training"
+            stage = _count_steps(self.steps) if self.steps else "before training"
         return f"One latent process learns {state.num_classes} classes: {stage}"
 
     def describe(self, state: InferenceState) -> str:
@@ -323,7 +324,7 @@ class InferenceExplorer(Explorer):
         curve = snapshot.curve
         difference = beliefs.point.probabilities - beliefs.bayes.probabilities
         return (
-            f"After {snapshot.steps} steps the ELBO is {curve.elbo[-1]:.1f}: expected "
+            f"After {_count_steps(snapshot.steps)} the ELBO is {curve.elbo[-1]:.1f}: expected "
             f"log-likelihood {curve.expected[-1]:.1f}, KL {curve.kl[-1]:.1f}. The point estimate "
             f"classifies {beliefs.point.accuracy:.0%} of the points correctly, the Bayesian "
             f"average {beliefs.bayes.accuracy:.0%}; their probabilities differ by up to "
@@ -349,12 +350,16 @@ class InferenceExplorer(Explorer):
             self.play()
 
 
+def _count_steps(steps: int) -> str:
+    return "1 step" if steps == 1 else f"{steps} steps"
+
+
 def _explain(error: Exception, steps: int) -> str:
     """One sentence about what went wrong during training, and what to do about it."""
     if isinstance(error, TrainingError):
         return (
-            f"Training diverged after {steps} steps because of {error.parameter}: choose a smaller "
-            "learning rate and start over."
+            f"Training diverged after {_count_steps(steps)} because of {error.parameter}: choose a "
+            "smaller learning rate and start over."
         )
     first, *_ = (str(error) or type(error).__name__).splitlines()
-    return f"Training ended after {steps} steps: {first}"
+    return f"Training ended after {_count_steps(steps)}: {first}"

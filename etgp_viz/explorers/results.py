@@ -152,7 +152,7 @@ class ResultsExplorer(Explorer):
     --------
     >>> explorer = ResultsExplorer(dataset="vowel", metric="log_likelihood")
     >>> explorer.title(explorer.state)
-    'Test log-likelihood on vowel'
+    'Mean test log-likelihood (nats) on vowel'
     """
 
     collection: ClassVar[Collection] = Collection()

@@ -11,7 +11,7 @@ from etgp_viz import timing
 from etgp_viz.explorers.background import Worker
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, Switch, Whole, controlled
-from etgp_viz.figures import timing as race
+from etgp_viz.figures import race
 from etgp_viz.figures.print import timing as print_timing
 
 CLASSES = {
@@ -250,7 +250,7 @@ class TimingExplorer(Explorer):
         return "\n".join(
             [
                 "from etgp_viz import timing",
-                "from etgp_viz.figures import timing as race",
+                "from etgp_viz.figures import race",
                 "",
                 f"models = {_models(state)!r}",
                 sweep if raced else f"# To race on this machine: {sweep}",

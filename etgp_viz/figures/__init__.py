@@ -17,7 +17,7 @@ module is imported when one of its pictures is first used.
 flow: draws of f₀ and of the warped process over x
 """
 
-from etgp_viz.moved import lazy_names
+from etgp_viz.lazy import lazy_names
 
 __all__ = ["PICTURES", "STORIES"]
 
@@ -84,13 +84,9 @@ _NAMES_IN_0_1 = {
     "together": "figures.covariance:two_classes",
 }
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {name: f"figures.{story}:{name}" for name, (story, _) in PICTURES.items()}
     | {story: f"figures.{story}" for story in STORIES}
     | _NAMES_IN_0_1,
 )
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *PICTURES, *STORIES])

@@ -32,11 +32,11 @@ __all__ = [
 # Height and margins of the heat maps that stand beside one another.
 MAP_HEIGHT, MAP_MARGIN = 340, {"r": 20, "t": 50}
 HEIGHT, MARGIN = 320, {"r": 20, "t": 50}
-# Differences are coloured up to so many standard errors.
+# End of the colour scale of differences, in standard errors.
 MAX_DIFFERENCE = 4.0
 # Pairs of classes have colours that no class has.
 PAIR_COLOURS = style.PALETTE[4:6] + style.PALETTE[7:8]
-# The largest sample that anybody can choose: where the axis of draws ends.
+# End of the axis of draws: the largest sample that the explorer offers.
 MAX_DRAWS = 20_000
 # A truncation error below this share is not drawn.
 MIN_LEFT_OUT = 1e-3

@@ -32,8 +32,8 @@ FAINT, FULL = 0.04, 0.8
 SPAN = 0.999
 # Crosses in this colour are visible on every colour of the map.
 CROSS = "#222222"
-# Lines of the ELBO and its parts are grey, so that nobody takes them for classes: name in the
-# legend, label at the end of the line, look.
+# Lines of the ELBO and its parts are grey, so that they are not mistaken for classes: name in
+# the legend, label at the end of the line, look.
 ELBO_LINES = (
     ("ELBO", "ELBO", {"width": style.HERO_WIDTH - 1}),
     ("expected log-likelihood", "E[log p]", {"dash": "dash"}),

@@ -14,7 +14,7 @@ from scipy.optimize import isotonic_regression
 from etgp_viz.figures import style
 
 # Space between a curve and its frame, as a share of the curve's height; space added on the side
-# where a curve leaves its frame, so that the frame seldom grows; text size in "present" mode.
+# where a curve leaves its frame, so that the frame rarely grows; text size in "present" mode.
 MARGIN = 0.08
 GROWTH = 0.25
 PRESENT_SIZE = 20
@@ -44,7 +44,15 @@ class Picture:
 def figure(
     traces: Sequence[Any], height: int, margin: Mapping[str, int], **layout: Any
 ) -> go.Figure:
-    """A figure in the common style, so many pixels high, with room for a heading unless given."""
+    """A figure in the common style.
+
+    Parameters
+    ----------
+    traces : what is drawn, from the back to the front
+    height : in pixels
+    margin : in pixels, by plotly's letters "l", "r", "t" and "b"
+    layout : the rest of plotly's layout; without annotations, the figure has an empty `heading`
+    """
     layout = {"annotations": [heading()], **layout}
     look = {"template": style.TEMPLATE, "height": height, "margin": margin}
     return go.Figure(list(traces), {**look, **layout})
@@ -133,7 +141,7 @@ def _same(old: Any, new: Any) -> bool:
 def limits(fig: go.Figure, axis: str, values: np.ndarray, refit: bool = False) -> list[float]:
     """Both ends of an axis such as "yaxis": as they are, or wider if the values leave them.
 
-    With `refit` they fit the values closely, whatever they were before.
+    With `refit` they fit the values, whatever they were before.
     """
     held = _value_at(_stored(fig)[1], f"{axis}.range")
     low, high = float(np.min(values)), float(np.max(values))

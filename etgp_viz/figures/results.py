@@ -59,7 +59,7 @@ MAX_ROWS = 8
 NAME_MARGIN = 190
 IMAGE_SPACE = "\u00a0" * 16
 ZOOM = 4
-# Lines in a picture of classes; `etgp_viz.experiments.detail` keeps as many classes.
+# Lines in a picture of classes: at most as many as `etgp_viz.experiments.detail` keeps.
 MAX_LINES = 8
 LABEL_GAP = 0.075
 

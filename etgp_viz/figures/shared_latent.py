@@ -1,7 +1,7 @@
 """Pictures of C classes that share one latent, or have one each.
 
 Every picture holds lines for `MAX_CLASSES` classes from the start; unused ones are hidden. The look
-of a class changes seldom (`paint`), the place of its line with every slider (`line_updates`).
+of a class rarely changes (`paint`); its line moves with every slider (`line_updates`).
 """
 
 from __future__ import annotations

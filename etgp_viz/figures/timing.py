@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LABEL_GAP", "LOOKS", "STYLES", "make", "race", "sizes", "update"]
 
-#: colour, dash and marker of each contestant: families share a colour, nobody shares all three
+#: colour, dash and marker of each contestant: families share a colour, no two share all three
 LOOKS = {
     "etgp-linear": (style.PALETTE[0], "solid", "circle"),
     "etgp-sal": (style.PALETTE[5], "dash", "square"),
@@ -167,5 +167,5 @@ def _labels(record: Curves, y_range: list[float]) -> tuple[dict[str, Any], list[
 
 
 race = Picture(_blank, _update)
-# The module itself is used as a picture too: ``from etgp_viz.figures import timing as race``.
+# In version 0.1 this module was the picture: ``from etgp_viz.figures import timing as race``.
 make, update = race.make, race.update

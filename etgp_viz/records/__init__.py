@@ -8,7 +8,7 @@ Functions take arrays and models and return records: frozen dataclasses of plain
 one Gaussian process under one flow: paths, map, density, covariance
 """
 
-from etgp_viz.moved import lazy_names
+from etgp_viz.lazy import lazy_names
 
 __all__ = ["STORIES"]
 
@@ -26,8 +26,4 @@ STORIES = {
     "close_up": "a close-up of one run of an experiment",
 }
 
-__getattr__ = lazy_names(__name__, {name: f"records.{name}" for name in STORIES})
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *STORIES])
+__getattr__, __dir__ = lazy_names(__name__, {name: f"records.{name}" for name in STORIES})

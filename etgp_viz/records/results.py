@@ -225,7 +225,7 @@ def _summary(table: pd.DataFrame, metric: str, paper: bool) -> pd.DataFrame:
     """A row for each cell with its ``way``; the race as it was measured."""
     if metric == "race":
         timed = table[(table["inference"] == "speed") & (table["status"] == "ok")]
-        # Only rivals of one race took turns: of each M the race in which ETGP has a network.
+        # Only the models of one race took turns. For each M: the race in which ETGP has a network.
         timed = timed.sort_values("hidden", key=lambda hidden: hidden == "", kind="stable")
         timed = timed[timed["id"] == timed.groupby("num_inducing")["id"].transform("first")]
         loops = timed["implementation"].eq("gpflow").map({True: "-gpflow", False: ""})
@@ -309,8 +309,8 @@ class Collection:
     >>> from etgp_viz import experiments
     >>> collection = experiments.Collection()
     >>> row = collection.run("digits", "etgp-tanh", "pe", 100)
-    >>> collection.close_up_records(row["id"], "pe")["confusion"].counts.shape
-    (10, 10)
+    >>> collection.name(row), int(row["num_inducing"])
+    ('ETGP TANH PE', 100)
     """
 
     def __init__(self, path: str | Path | None = None) -> None:

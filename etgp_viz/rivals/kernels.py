@@ -13,9 +13,9 @@ from abc import abstractmethod
 import numpy as np
 
 from etgp_viz.backend import Tensor, gpflow, inherit_check_shapes, tf
-from etgp_viz.moved import lazy_names
+from etgp_viz.lazy import lazy_names
 
-__all__ = ["ArcCosine", "NeuralNetwork", "WideNetwork", "positive"]
+__all__ = ["ArcCosine", "NeuralNetwork"]
 
 # Cosines are shrunk by this much, as in GPflow's own arc-cosine: acos has an infinite slope at 1.
 COSINE_JITTER = 1e-15
@@ -177,4 +177,4 @@ class ArcCosine(WideNetwork):
 
 # Stacks of kernels have moved to `etgp_viz.rivals.batched`.
 _STACKS = ("Broadcast", "Stacked", "StackedArcCosine", "StackedNeuralNetwork", "StackedRBF")
-__getattr__ = lazy_names(__name__, {name: f"rivals.batched:{name}" for name in _STACKS})
+__getattr__, __dir__ = lazy_names(__name__, {name: f"rivals.batched:{name}" for name in _STACKS})

@@ -82,7 +82,7 @@ class Race:
         start: Callable[[int], AbstractContextManager[Any]] = Starter,
     ) -> None:
         if "gpytorch-batched" in settings.models and find_spec("gpytorch") is None:
-            fail("models", "models that are installed", "'gpytorch-batched' without gpytorch here")
+            fail("models", "models that can run here", "'gpytorch-batched' without gpytorch")
         self.settings = settings
         self._log = Log(settings, None if out is None else Path(out), resume)
         self._time_limit = (

@@ -28,7 +28,7 @@ def paths(notebook):
     return notebook.plot("paths")
 
 
-def said(notebook):
+def summary(notebook):
     return notebook.text(".etgp-viz [role=status]")
 
 
@@ -48,7 +48,7 @@ def test_the_curves_are_the_right_ones(notebook):
 @pytest.mark.parametrize(("label", "key"), [("scale a", "ArrowLeft"), ("shift b", "ArrowRight")])
 def test_a_slider_moves_the_drawn_curve(notebook, label, key):
     plot, slider = paths(notebook), notebook.slider(label)
-    held, value, before = plot.range(), slider.value, said(notebook)
+    held, value, before = plot.range(), slider.value, summary(notebook)
     slider.press(key, times=3)
     step = -0.05 if key == "ArrowLeft" else 0.05
     wait_until(lambda: np.isclose(slider.value, value + 3 * step), "the number to follow")
@@ -57,7 +57,7 @@ def test_a_slider_moves_the_drawn_curve(notebook, label, key):
     wait_until(lambda: np.allclose(plot.y(WARPED), expected, atol=1e-6), "the curve to follow", 15)
     np.testing.assert_allclose(plot.y(LATENT), expected_latent(), atol=1e-6)
     assert plot.range() == held
-    wait_until(lambda: said(notebook) != before, "the sentence to follow", 15)
+    wait_until(lambda: summary(notebook) != before, "the sentence to follow", 15)
 
 
 def test_delete_brings_a_slider_back_to_its_default(notebook):
@@ -101,12 +101,14 @@ def test_a_click_marks_an_input_everywhere(notebook):
     box = panel.bounding_box()
     panel.click(position={"x": box["width"] * 0.75, "y": box["height"] / 2}, force=True)
     wait_until(lambda: np.isclose(notebook.slider("input x").value, 1.5, atol=0.05), "x", 15)
-    wait_until(lambda: "At x = 1.5" in said(notebook), "the sentence to follow", 15)
+    wait_until(lambda: "At x = 1.5" in summary(notebook), "the sentence to follow", 15)
 
 
 def test_the_pictures_have_alt_text(notebook):
     figure = paths(notebook).element
-    wait_until(lambda: figure.get_attribute("aria-label") == said(notebook), "the same words", 15)
+    wait_until(
+        lambda: figure.get_attribute("aria-label") == summary(notebook), "the same words", 15
+    )
 
 
 def test_code_and_link_appear_and_a_link_opens(notebook):

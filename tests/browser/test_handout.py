@@ -63,10 +63,10 @@ def opened(chromium, tmp_path):
 
 def plot(page, number, name):
     """A drawn plot of the explorer or figure with that number."""
-    found = page.locator(f".still >> nth={number}").locator(f".plot[data-name='{name}']")
-    found.scroll_into_view_if_needed()
-    found.locator(".main-svg").first.wait_for()
-    return found
+    plot = page.locator(f".still >> nth={number}").locator(f".plot[data-name='{name}']")
+    plot.scroll_into_view_if_needed()
+    plot.locator(".main-svg").first.wait_for()
+    return plot
 
 
 def test_a_slider_of_a_handout_moves_what_is_drawn(opened, lesson, screenshots):
@@ -77,14 +77,14 @@ def test_a_slider_of_a_handout_moves_what_is_drawn(opened, lesson, screenshots):
     before, latent = (np.array(drawn.evaluate(Y, name)) for name in ("warped f(x)", "latent f₀(x)"))
     np.testing.assert_allclose(before, latent, rtol=1e-5)
     slider = page.get_by_label("scale a")
-    told = page.locator(".still >> nth=0 >> [role=status]")
-    words = told.inner_text()
+    summary = page.locator(".still >> nth=0 >> [role=status]")
+    before_text = summary.inner_text()
     slider.focus()
     slider.press("End")
     np.testing.assert_allclose(drawn.evaluate(Y, "warped f(x)"), 3.0 * latent, rtol=1e-4)
     np.testing.assert_allclose(drawn.evaluate(Y, "latent f₀(x)"), latent, rtol=1e-5)
-    assert told.inner_text() != words
-    assert "3.00 times" in told.inner_text()
+    assert summary.inner_text() != before_text
+    assert "3.00 times" in summary.inner_text()
     assert page.locator(".still >> nth=0 >> output").inner_text() == "3"
     assert slider.get_attribute("aria-valuetext") == "3"
     slider.press("Home")

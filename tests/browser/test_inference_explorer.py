@@ -31,9 +31,9 @@ def title(notebook):
     return notebook.page.locator(".etgp-viz h3").first.inner_text()
 
 
-def press(notebook, words):
+def press(notebook, label):
     """By keyboard, as every button can be."""
-    button = notebook.page.locator(".etgp-viz button", has_text=words).first
+    button = notebook.page.locator(".etgp-viz button", has_text=label).first
     button.focus()
     button.press("Enter")
 

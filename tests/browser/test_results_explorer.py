@@ -20,8 +20,8 @@ def notebook(lab):
         yield notebook
 
 
-def choose(notebook, field, words):
-    notebook.page.locator(f".etgp-field-{field} select").select_option(label=words)
+def choose(notebook, field, label):
+    notebook.page.locator(f".etgp-field-{field} select").select_option(label=label)
 
 
 def x(plot, name):
@@ -55,7 +55,7 @@ def test_another_run_changes_every_picture(notebook, screenshots):
     look = look[look["num_inducing"] == look["num_inducing"].max()].set_index("sharing")
     detail = experiments.reference_detail(look.loc["separate", "id"])
     choose(notebook, "model", "SVGP RBF separate")
-    hard = [each["probabilities"][each["label"]] for each in detail["hardest"][:MAX_ROWS]]
+    hard = [row["probabilities"][row["label"]] for row in detail["hardest"][:MAX_ROWS]]
     plot = notebook.plot("hardest")
     name = "probability of the label"
     wait_until(lambda: np.allclose(x(plot, name), hard), "the hardest rows of the SVGP", 20)

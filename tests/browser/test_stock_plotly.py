@@ -1,4 +1,8 @@
-"""An explorer on plotly's own widgets, as with a plotly that we do not know: slower, but it works."""
+"""An explorer on plotly's own widgets, as with a plotly that we do not know.
+
+What a page gets when it is loaded again is tested in tests/unit/explorers/test_fast_plotly.py:
+plotly's own widgets may be too slow for it on a busy machine.
+"""
 
 import numpy as np
 import pytest
@@ -69,10 +73,3 @@ def test_present_mode_enlarges_the_text(notebook):
     before = element.evaluate(size)
     notebook.page.get_by_text("present: larger text").click()
     wait_until(lambda: element.evaluate(size) > before, "larger text", 15)
-
-
-def test_a_reload_shows_the_current_state(notebook):
-    notebook.reload()
-    follows(notebook, 1.35, 1.0)
-    notebook.page.get_by_role("button", name="reset").click()
-    follows(notebook, 1.5, 1.0)

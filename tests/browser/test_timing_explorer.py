@@ -33,13 +33,13 @@ def plot(notebook, name):
     return Plot(element)
 
 
-def press(notebook, words):
-    button = notebook.page.locator(".etgp-viz button", has_text=words).first
+def press(notebook, label):
+    button = notebook.page.locator(".etgp-viz button", has_text=label).first
     button.focus()
     button.press("Enter")
 
 
-def said(notebook):
+def summary(notebook):
     return notebook.text(".etgp-viz [role=status]")
 
 
@@ -66,17 +66,17 @@ def test_the_reference_run_is_drawn_over_each_size(notebook):
 
 def test_run_pause_go_on_and_stop(notebook, screenshots):
     press(notebook, "run")
-    wait_until(lambda: "Race: " in said(notebook), "the page to say so", 20)
+    wait_until(lambda: "Race: " in summary(notebook), "the page to say so", 20)
     wait_until(lambda: len(measured(notebook)) > 0, "the first times", 90)
     press(notebook, "pause")
-    wait_until(lambda: "Race: paused" in said(notebook), "the pause", 30)
-    held = said(notebook)
+    wait_until(lambda: "Race: paused" in summary(notebook), "the pause", 30)
+    held = summary(notebook)
     notebook.page.wait_for_timeout(1500)
-    assert said(notebook) == held
+    assert summary(notebook) == held
     press(notebook, "run")
-    wait_until(lambda: "paused" not in said(notebook), "the race to go on", 30)
+    wait_until(lambda: "paused" not in summary(notebook), "the race to go on", 30)
     press(notebook, "stop")
-    wait_until(lambda: "Race: stopped" in said(notebook), "the end", 30)
+    wait_until(lambda: "Race: stopped" in summary(notebook), "the end", 30)
     times = measured(notebook)
     assert np.all((times > 1e-4) & (times < 5.0))
     notebook.page.screenshot(path=screenshots / "timing_explorer.png")
@@ -86,4 +86,4 @@ def test_what_was_measured_survives_a_reload(notebook):
     times = measured(notebook)
     notebook.reload()
     np.testing.assert_allclose(measured(notebook), times)
-    assert "Race: stopped" in said(notebook)
+    assert "Race: stopped" in summary(notebook)

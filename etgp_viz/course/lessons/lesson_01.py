@@ -381,8 +381,9 @@ LESSON = Lesson(
             "variance: let them keep it until the explorer contradicts them."
         ),
         "Play": (
-            "Tick *present*. Move the lengthscale slowly from right to left and ask what stays: "
-            "the band, and the noise behind the draw. Then *resample*, and ask what stays now."
+            "Tick *present*. Move the lengthscale slowly from right to left and ask what stays "
+            "the same: the band, and the noise behind the draw. Then *resample*, and ask what "
+            "stays the same now."
         ),
         "Derive": (
             "What students get wrong: that a Gaussian process is a function with Gaussian shape; "
@@ -390,8 +391,8 @@ LESSON = Lesson(
             "95 % at each x, and many paths leave it somewhere)."
         ),
         "Two linked points": (
-            "Ask the room: from which distance on does one value tell nothing about the other? "
-            "With this kernel it is never exactly nothing."
+            "Ask the class: beyond what distance does one value say nothing about the other? With "
+            "this kernel it is never exactly nothing."
         ),
         "Stationarity": (
             "For discussion: name a quantity in your own field for which stationarity is wrong, "

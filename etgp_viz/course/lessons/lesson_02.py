@@ -454,15 +454,16 @@ LESSON = Lesson(
         ),
         "Play": (
             "With *present* on, show the preset *Two levels* and ask: could any Gaussian process "
-            "have this density? Then *Upside down*, and ask what the marginal notices (nothing)."
+            "have this density? Then *Upside down*, and ask what changes in the marginal "
+            "(nothing)."
         ),
         "Derive": (
             "What students get wrong: the sign of the log-derivative, and where it is taken. Let "
             "them draw two tick marks before and after a steep map: same mass, longer interval."
         ),
         "Code: LOTUS, averages without a density": (
-            "Ask the room for the mean of exp(f₀) before you compute it; most say 1. Two "
-            "equally likely values, −1 and 1, settle it in a minute."
+            "Ask the class for the mean of exp(f₀) before you compute it; most say 1. Two equally "
+            "likely values, −1 and 1, settle it in a minute."
         ),
         "What a flow leaves alone": (
             "For discussion: somebody reports that two stocks have correlation 0.6. What else do "

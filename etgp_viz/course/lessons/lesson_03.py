@@ -326,7 +326,7 @@ LESSON = Lesson(
     teaching={
         "": (
             "About 45 minutes: Predict 5, Play 10, Derive 12, Code 6, dropout 8, TGP 4. If the "
-            "group is quick, let two students share links of explorers that puzzle each other."
+            "group is quick, let students swap links to explorers that puzzle them."
         ),
         "Play": (
             "Show *Louder to the right* with *present* on and ask where the covariance matrix is "
@@ -338,12 +338,12 @@ LESSON = Lesson(
             "belief that a non-stationary covariance means non-stationary correlations."
         ),
         "Dropout: flows that are not sure": (
-            "Ask the room: what does a band over draws of the network show that a band over draws "
-            "of f₀ does not? Which of them shrinks when the latent is known exactly?"
+            "Ask the class: what does a band over draws of the network show that a band over "
+            "draws of f₀ does not? Which of them shrinks when the latent is known exactly?"
         ),
         "The transformed Gaussian process": (
-            "For discussion: when would you rather take a non-stationary kernel than a flow that "
-            "depends on x? (When the correlations between inputs change, and not the marginals.)"
+            "For discussion: when would you prefer a non-stationary kernel to a flow that depends "
+            "on x? (When the correlations between inputs change, and not the marginals.)"
         ),
     },
 )

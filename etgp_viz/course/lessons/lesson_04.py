@@ -461,8 +461,8 @@ LESSON = Lesson(
     teaching={
         "": (
             "**Timing** (50 minutes): Predict 5, Play 8, pivot 7, Proposition 1 with 04.3 12, "
-            "Hermite series 8, target 7, Reflect 3. With 35 minutes leave the Hermite section for "
-            "reading, but keep exercise 04.4: it needs no series."
+            "Hermite series 8, target 7, Reflect 3. With only 35 minutes, leave the Hermite "
+            "section for reading, but keep exercise 04.4: it needs no series."
         ),
         "Predict": (
             "**What goes wrong.** Most answer with ratios of scales. Ask the class for the "
@@ -484,7 +484,7 @@ LESSON = Lesson(
             "is unknown."
         ),
         "Derive: any flow, the Hermite series": (
-            "**Depth.** For a class that has not met orthogonal polynomials say only: a curve is a "
+            "**Depth.** If the class has not met orthogonal polynomials, say only: a curve is a "
             "straight part plus wiggles that are uncorrelated with it, and each wiggle of order n "
             "forgets distance as ρⁿ."
         ),

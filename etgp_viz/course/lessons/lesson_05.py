@@ -15,7 +15,6 @@ from etgp_viz.course.exercise import Exercise, Lesson, Mistake
 
 __all__ = ["LESSON", "example_model", "expected_log_likelihood", "latent_posterior"]
 
-
 # 05.1 -----------------------------------------------------------------------------------------
 
 _COUNTS = Numbers(("KLs, SVGP", "KLs, ETGP", "integral, SVGP", "integral, ETGP"), tolerance=0.01)
@@ -466,8 +465,8 @@ LESSON = Lesson(
     teaching={
         "": (
             "**Timing** (50 minutes): Predict 4, Play 8, inducing points with 05.2 12, the bound "
-            "with 05.3 10, quadrature with 05.4 and 05.5 10, training 4, Reflect 2. In 35 minutes "
-            "give 05.4 as homework."
+            "with 05.3 10, quadrature with 05.4 and 05.5 10, training 4, Reflect 2. With only 35 "
+            "minutes, give 05.4 as homework."
         ),
         "Predict": (
             "**Ask.** What exactly is unknown in an ETGP with ten classes? Collect answers on the "
@@ -478,9 +477,9 @@ LESSON = Lesson(
             "and while it learns let the class say which picture shows f₀ and which the flows."
         ),
         "Derive: a few points that stand for all": (
-            "**What goes wrong.** The sign. Let them test a formula before they believe it: put "
-            "S = Kzz, q is then the prior, and ask what the variance must be. The printed formula "
-            "fails this in one line."
+            "**What goes wrong.** The sign. Let them test a formula before they believe it: with "
+            "S = Kzz, q is the prior: what must the variance be? The printed formula fails this "
+            "in one line."
         ),
         "Derive: the bound, step by step": (
             "**What goes wrong.** *KL times C* and *Jacobians in the bound* are the same mistake: "

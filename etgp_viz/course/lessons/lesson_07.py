@@ -459,10 +459,11 @@ LESSON = Lesson(
     teaching={
         "": (
             "**Timing** (50 minutes): Predict with 07.1 6, Play 10, Derive with 07.2 to 07.4 18, "
-            "Code 6, the paper's figures with 07.5 5, Reflect 5. Short of time? Leave 07.3 for "
-            "home.\n\n"
-            "**Before the lesson.** Run the notebook once: which claims hold is printed from the "
-            "results in the package, and may differ from the paper's. Do not promise a winner."
+            "Code 6, the paper's figures with 07.5 5, Reflect 5. Short of time? Give 07.3 as "
+            "homework.\n\n"
+            "**Before the lesson.** Run the notebook once: it prints which claims hold in the "
+            "results of the package, and these may differ from the paper's. Do not promise a "
+            "winner."
         ),
         "Predict": (
             "**Ask.** Who would deploy a model with 97 % accuracy that is certain of all its "
@@ -485,7 +486,7 @@ LESSON = Lesson(
         ),
         "The paper's figures": (
             "**Discussion.** Is it fair to pick the baselines on test rows, as the paper did, in "
-            "order to be strict with its own model? What would a reviewer say to the opposite?"
+            "order to be strict with its own model? What would a reviewer say about the opposite?"
         ),
         "Reflect": (
             "**Discussion.** Choose one claim that does not hold here. Is it the claim, the data, "

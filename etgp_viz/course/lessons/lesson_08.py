@@ -397,9 +397,9 @@ LESSON = Lesson(
             "test rows.)"
         ),
         "Project": (
-            "**Grading.** Hand the rubric out before the work. Two points for *evaluation* need "
-            "more than one seed: the most common gap. A negative result with good evidence is a "
-            "full result."
+            "**Grading.** Hand out the rubric before the work. Two points for *evaluation* need "
+            "more than one seed, which is what projects lack most often. A negative result with "
+            "good evidence is a full result."
         ),
     },
 )

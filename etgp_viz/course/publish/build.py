@@ -17,6 +17,7 @@ from tqdm.auto import tqdm
 
 from etgp_viz.checks import fail
 from etgp_viz.course.checking import LESSONS, lesson
+from etgp_viz.course.progress import plural
 from etgp_viz.course.publish import notebooks
 from etgp_viz.files import replacing, write
 
@@ -49,7 +50,7 @@ def build(
     for path in paths:
         _write_notebooks(path, output)
     _copy_pictures(source, output)
-    yield f"{len(paths)} notebooks for students and for the instructor"
+    yield f"{plural(len(paths), 'notebook')} for students and for the instructor"
     if handouts:
         for path in paths:
             yield _write_pages(path, output, progress)

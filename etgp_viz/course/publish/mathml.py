@@ -1,8 +1,8 @@
 r"""LaTeX formulas as MathML, which browsers draw without a script and without a network.
 
-latex2mathml converts them. What is added here are errors where it would silently write something
-else, and the parts of MathML that browsers no longer draw (MathML Core): alphabets given as an
-attribute, and the space after a function such as \log.
+latex2mathml converts them. This module raises errors where latex2mathml would silently write
+something else, and corrects what browsers (MathML Core) do not draw as LaTeX does: alphabets given
+as an attribute, limits, and the space around names, bars and signs.
 """
 
 import html
@@ -83,7 +83,7 @@ def to_mathml(tex: str, display: bool = False) -> str:
 
 
 def _check(tex: str) -> None:
-    """Refuse what latex2mathml would pass over: unknown names and braces without a partner."""
+    """Refuse what latex2mathml lets pass: unknown names and unbalanced braces."""
     for command in _COMMAND.findall(tex):
         if command[1:].isalpha() and command not in _KNOWN:
             raise _error(f"{command} is not known", tex)
@@ -127,7 +127,7 @@ def _letter(letter: str, alphabet: str) -> str:
 
 
 def _correct_symbol(element: Element) -> None:
-    r"""Give a symbol the space and the size that LaTeX gives it."""
+    """Give a symbol the space and the size that LaTeX gives it."""
     if element.tag in ("mi", "mo") and element.text in _TAGS:
         element.tag = _TAGS[element.text]
     if element.tag == "mi" and element.text == "~":  # \sim
@@ -160,7 +160,7 @@ def _space_functions(row: Element) -> None:
 
 
 def _correct_signs(row: Element) -> None:
-    """Tie a minus to its number where nothing stands before it that it could be taken from."""
+    """Mark a minus or plus after an operator or an opening bracket as a sign."""
     for child, following in pairwise(row):
         before_a_sign = child.tag == "mo" and child.text not in (")", "]", "}", "|", "!")
         if before_a_sign and following.text in ("−", "+"):
@@ -168,7 +168,7 @@ def _correct_signs(row: Element) -> None:
 
 
 def _join_upright_letters(row: Element) -> None:
-    r"""Make one word of letters that \mathrm left apart."""
+    r"""Join the letters of \mathrm into one word."""
     if len(row) > 1 and all(letter.get("mathvariant") == "normal" for letter in row):
         word = "".join(letter.text or "" for letter in row)
         row[:] = [Element("mi")]

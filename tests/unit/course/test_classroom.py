@@ -104,7 +104,7 @@ def test_a_student_s_own_row(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["etgp_viz.course.progress"], "_unsaved", {})
     check("06.1", {"svgp-separate": 1, "svgp-shared": 1, "etgp": 0})
     check("06.4", 1.0)
-    assert export("Ann") == "progress.csv: 1 exercises solved in 2 attempts."
+    assert export("Ann") == "progress.csv: 1 exercise solved in 2 attempts."
     (row,) = read(tmp_path / "progress.csv").values()
     assert (row["student"], row["06.1 solved"], row["06.4 attempts"]) == ("Ann", "1", "1")
     assert "1 of 4" in str(progress_of_the_course())

@@ -40,7 +40,7 @@ def test_the_posterior_is_that_of_the_model(model):
     x, Z = RNG.uniform(-3.0, 3.0, (6, 1)), model.inducing_variable.Z
     root = model.q_sqrt.numpy()[0]
     Kzz = gpflow.covariances.Kuu(model.inducing_variable, model.kernel, jitter=1e-6)
-    ours = latent_posterior(
+    computed = latent_posterior(
         model.kernel(x, full_cov=False).numpy(),
         model.kernel(x, Z).numpy(),
         Kzz.numpy(),
@@ -48,7 +48,7 @@ def test_the_posterior_is_that_of_the_model(model):
         root @ root.T,
     )
     mean, variance = model.predict_latent(x)
-    np.testing.assert_allclose(ours, [mean[:, 0], variance[:, 0]], atol=1e-9)
+    np.testing.assert_allclose(computed, [mean[:, 0], variance[:, 0]], atol=1e-9)
 
 
 def test_the_printed_sign_gives_negative_variances():
@@ -63,12 +63,12 @@ def test_the_quadrature_is_that_of_the_model(model):
     mean, variance = (moment.numpy()[:, 0] for moment in model.predict_latent(x))
     a, b = np.split(model.network.output.bias.numpy(), 2)
     nodes, weights = QUADRATURE.answer.inputs()[0][-2:]
-    ours = [
+    computed = [
         expected_log_likelihood(mean[n], variance[n], a, b, labels[n, 0], nodes, weights)
         for n in range(6)
     ]
-    theirs = model.variational_expectations(tf.constant(x), tf.constant(labels))
-    np.testing.assert_allclose(ours, theirs, atol=1e-9)
+    expected = model.variational_expectations(tf.constant(x), tf.constant(labels))
+    np.testing.assert_allclose(computed, expected, atol=1e-9)
 
 
 def test_own_latents_are_another_expectation():

@@ -34,15 +34,15 @@ def test_labels_share_the_latent():
     """P(all labels 1) of the model is the exercise's, but for GPflow's link, (1 − 2ε)Φ + ε."""
     model = linear_model(gpflow.likelihoods.Bernoulli())
     mean, variance = (moment.numpy()[:, 0] for moment in model.predict_latent(X))
-    theirs = np.exp(model.predict_log_density((X, np.ones((N, C)))))
+    of_model = np.exp(model.predict_log_density((X, np.ones((N, C)))))
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     for n in range(N):
-        ours = joint_probability(mean[n], variance[n], A, B, nodes, weights / weights.sum())
-        assert ours == pytest.approx(theirs[n], abs=4e-3)
+        probability = joint_probability(mean[n], variance[n], A, B, nodes, weights / weights.sum())
+        assert probability == pytest.approx(of_model[n], abs=4e-3)
         f = A * (mean[n] + np.sqrt(variance[n]) * RNG.normal(size=(200_000, 1))) + B
         draws = np.prod(0.998 * ndtr(f) + 0.001, axis=1)
-        assert abs(draws.mean() - theirs[n]) < 4 * draws.std() / np.sqrt(len(draws))
-    assert np.max(np.abs(theirs - np.prod(model.predict_y(X)[0], axis=1))) > 0.01
+        assert abs(draws.mean() - of_model[n]) < 4 * draws.std() / np.sqrt(len(draws))
+    assert np.max(np.abs(of_model - np.prod(model.predict_y(X)[0], axis=1))) > 0.01
 
 
 def test_counts_have_a_closed_form():
@@ -53,8 +53,8 @@ def test_counts_have_a_closed_form():
     centre = A * mean.numpy() + B
     rate = np.exp(centre + 0.5 * A**2 * variance.numpy())
     expected = np.sum(counts * centre - rate - gammaln(counts + 1.0), axis=1)
-    ours = model.variational_expectations(tf.constant(X), tf.constant(counts))
-    np.testing.assert_allclose(ours, expected, atol=1e-9)
+    computed = model.variational_expectations(tf.constant(X), tf.constant(counts))
+    np.testing.assert_allclose(computed, expected, atol=1e-9)
     np.testing.assert_allclose(model.predict_y(X)[0], rate, rtol=1e-9)
 
 

@@ -31,18 +31,18 @@ def test_what_one_value_says_of_another():
     rng = np.random.default_rng(0)
     known, other = np.sqrt(2.0) * rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], S).T
     near = other[np.abs(known - 1.5) < 0.05]
-    told = truth("01.4")
-    assert near.mean() == pytest.approx(told["mean"], abs=5 * near.std() / np.sqrt(len(near)))
-    assert near.std() == pytest.approx(told["standard deviation"], rel=0.03)
+    right = truth("01.4")
+    assert near.mean() == pytest.approx(right["mean"], abs=5 * near.std() / np.sqrt(len(near)))
+    assert near.std() == pytest.approx(right["standard deviation"], rel=0.03)
 
 
 def test_moments_and_correlation_of_warped_values():
     rho = np.exp(-0.5)
     rng = np.random.default_rng(1)
     draws = sal(np.sqrt(2.0) * rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], S))
-    told = truth("02.3")
-    assert draws[:, 0].mean() == pytest.approx(told["mean"], rel=0.01)
-    assert draws.std() == pytest.approx(told["standard deviation"], rel=0.02)
+    right = truth("02.3")
+    assert draws[:, 0].mean() == pytest.approx(right["mean"], rel=0.01)
+    assert draws.std() == pytest.approx(right["standard deviation"], rel=0.02)
     correlation = truth("02.5")
     assert correlation["before"] == pytest.approx(rho)
     assert np.corrcoef(draws.T)[0, 1] == pytest.approx(correlation["after"], abs=0.02)

@@ -84,8 +84,8 @@ def test_the_instructor_gets_all(built, number):
     for each in lesson(number).exercises:
         assert each.solution in text
         assert each.check_line in text
-        told = [each.explanation, *each.hints, *(item.message for item in each.mistakes.values())]
-        assert [words for words in told if words not in plain] == []
+        texts = [each.explanation, *each.hints, *(item.message for item in each.mistakes.values())]
+        assert [words for words in texts if words not in plain] == []
     for note in lesson(number).teaching.values():
         assert note in text
     identifiers = [cell.id for cell in notebook.cells]
@@ -139,10 +139,10 @@ def test_some_lessons_and_other_files(tmp_path):
     (tmp_path / "mine.txt").write_text("stays")
     (tmp_path / "student").mkdir()
     (tmp_path / "student" / "old.ipynb").write_text("goes")
-    said = list(build(NOTEBOOKS, tmp_path, ["06"], handouts=False))
+    sentences = list(build(NOTEBOOKS, tmp_path, ["06"], handouts=False))
     assert [path.name[:2] for path in (tmp_path / "student").iterdir()] == ["06"]
     assert (tmp_path / "mine.txt").read_text() == "stays"
-    assert said[0].startswith("1 notebook")
+    assert sentences[0].startswith("1 notebook for students")
     with pytest.raises(ValueError, match=r"lessons: expected some of 00, .*got '99'"):
         list(build(NOTEBOOKS, tmp_path, ["99"], handouts=False))
 

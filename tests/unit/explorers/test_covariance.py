@@ -90,7 +90,7 @@ def test_one_term_is_not_enough_and_more_are(explorer):
     assert "the terms left out of the series make a difference" in explorer.summary
     explorer.set(terms=MAX_TERMS)
     assert explorer.records["difference"].agrees
-    assert "nothing here speaks against the formula" in explorer.summary
+    assert "nothing here contradicts the formula" in explorer.summary
 
 
 def test_ranks_of_the_presets(explorer):

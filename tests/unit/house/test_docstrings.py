@@ -77,7 +77,7 @@ def _public():
             yield module_name, name
 
 
-@pytest.mark.parametrize(("module", "name"), _public())
+@pytest.mark.parametrize(("module", "name"), list(_public()))
 def test_every_argument_of_what_users_call_is_explained(module, name):
     thing = getattr(importlib.import_module(module), name)
     if not inspect.isfunction(thing):

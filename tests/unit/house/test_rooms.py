@@ -15,7 +15,7 @@ TENSORFLOW = {"check_shapes", "gpflow", "tensorflow", "tensorflow_probability", 
 
 # From the ground up: the rooms that share a floor, and what none of them ever imports.
 FLOORS = (
-    ({"backend", "checks", "files", "moved"}, PLOTS | WIDGETS),
+    ({"backend", "checks", "files", "lazy", "moved"}, PLOTS | WIDGETS),
     ({"datasets"}, PLOTS | WIDGETS | {"etgp_viz.backend"}),
     ({"core"}, PLOTS | WIDGETS | {"etgp_viz.datasets"}),
     ({"rivals"}, PLOTS | WIDGETS),
@@ -104,9 +104,25 @@ def test_one_job_a_file(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
 
 
+def lines_of_code(source: str) -> int:
+    """Lines that are neither blank, nor a comment, nor part of a docstring."""
+    prose = set()
+    for node in ast.walk(ast.parse(source)):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            value = body[0].value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                prose |= set(range(value.lineno, value.end_lineno + 1))
+    lines = enumerate(source.splitlines(), start=1)
+    return sum(
+        number not in prose and bool(line.strip()) and not line.lstrip().startswith("#")
+        for number, line in lines
+    )
+
+
 def test_the_core_is_small_enough_to_read_in_an_afternoon():
-    lines = [len(path.read_text().splitlines()) for path in (PACKAGE / "core").glob("*.py")]
-    assert sum(lines) <= 1850
+    sources = [path.read_text(encoding="utf-8") for path in (PACKAGE / "core").glob("*.py")]
+    assert sum(map(lines_of_code, sources)) <= 1500
 
 
 @pytest.mark.parametrize(

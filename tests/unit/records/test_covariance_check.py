@@ -175,7 +175,7 @@ def test_a_process_that_does_not_vary_has_no_correlation_and_no_difference():
     assert np.all(np.isfinite(record.difference))
 
 
-def test_the_share_within_three_errors_wobbles_no_more_than_stated():
+def test_the_share_within_three_errors_varies_no_more_than_stated():
     """Many samples of a smooth process: 99.7 % on average, and a spread below its bound."""
     x = np.linspace(-3.0, 3.0, 12)
     smooth = prior.covariance_matrix(prior.kernel("rbf", 1.0, 1.0), x)
@@ -190,12 +190,12 @@ def test_the_share_within_three_errors_wobbles_no_more_than_stated():
     error = spread / np.sqrt(len(shares))
     assert np.mean(shares) == pytest.approx(covariance_check.EXPECTED_SHARE, abs=4 * error)
     assert spread <= record.share_deviation <= 4 * spread
-    # Entries that moved one by one would wobble far less.
+    # The share of independent entries would vary far less.
     alone = np.sqrt(covariance_check.EXPECTED_SHARE * (1 - covariance_check.EXPECTED_SHARE) / 144)
     assert record.share_deviation > 2 * alone
 
 
-def test_wobble_bounds_the_mean_square_correlation_of_the_entries():
+def test_the_deviation_bounds_the_mean_square_correlation_of_the_entries():
     rho = K / K[0, 0]
     total = 0.0
     for i in range(N):
@@ -209,7 +209,7 @@ def test_wobble_bounds_the_mean_square_correlation_of_the_entries():
     assert exact <= covariance_check.share_deviation_bound(rho) <= np.sqrt(2.0) * exact
 
 
-def test_a_step_can_be_bent_partly():
+def test_a_step_can_be_interpolated_from_the_identity():
     raw = prior.interpolate_from_identity(STEP, BEND, 0.0)
     f = np.linspace(-3.0, 3.0, 7)
     np.testing.assert_allclose(STEP.forward(f, raw[:, None]).numpy(), np.tile(f, (3, 1)))

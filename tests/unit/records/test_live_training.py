@@ -1,4 +1,4 @@
-"""Training step by step does what `fit` does, and keeps honest books."""
+"""Training step by step does what `fit` does, and records what it did."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def new_model(**options):
 
 
 class Stub:
-    """An optimiser whose ELBOs are given, and which remembers what it was told."""
+    """An optimiser with given ELBOs that records how it was called."""
 
     learning_rate = 0.0
 

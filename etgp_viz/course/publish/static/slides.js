@@ -1,5 +1,5 @@
-// One slide at a time. Arrows, space, Page and Home/End keys, or a click near an edge, turn them;
-// the address remembers the slide, F fills the screen, and printing puts each on a page of its own.
+// One slide at a time. Arrow, space, Page and Home/End keys or a click near an edge change slides;
+// the address keeps the number, F fills the screen, and each slide prints on its own page.
 (() => {
   const slides = [...document.querySelectorAll("main > section")];
   const progress = document.getElementById("progress");
@@ -7,7 +7,7 @@
   const SMALLEST = 18;
   let shown = -1;
 
-  // Words shrink until the slide holds them, down to what a hall can read; then it scrolls.
+  // Shrink the text until it fits, as long as a lecture hall can read it; after that it scrolls.
   function fit(slide) {
     const body = slide.querySelector(".body");
     body.style.fontSize = "";
@@ -28,16 +28,16 @@
     fit(slides[shown]);
   }
 
-  const forth = ["ArrowRight", "ArrowDown", "PageDown", " ", "n"];
+  const forward = ["ArrowRight", "ArrowDown", "PageDown", " ", "n"];
   const back = ["ArrowLeft", "ArrowUp", "PageUp", "p"];
   document.addEventListener("keydown", (event) => {
-    // A slider keeps its arrows while it has the focus; Escape gives them back.
+    // A slider uses the arrow keys while it has the focus; Escape releases it.
     if (event.target.matches("input")) {
       if (event.key === "Escape") event.target.blur();
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (forth.includes(event.key)) show(shown + 1);
+    if (forward.includes(event.key)) show(shown + 1);
     else if (back.includes(event.key)) show(shown - 1);
     else if (event.key === "Home") show(0);
     else if (event.key === "End") show(slides.length - 1);

@@ -2,7 +2,7 @@
 (() => {
   const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
 
-  // A figure at another position of the slider: the one at the start, with what is different there.
+  // The figure at another position of the slider: the one at the start with its changes.
   function moved(figure, changes) {
     const copy = structuredClone(figure);
     for (const [path, value] of changes) {
@@ -14,7 +14,7 @@
     return copy;
   }
 
-  // The page says how large a plot is, and how large its words are; margins grow with the words.
+  // The page sets the size of a plot and of its text; margins grow with the text.
   function sized({ data, layout }) {
     const { width, height, ...rest } = layout;
     const size = parseFloat(getComputedStyle(document.body).getPropertyValue("--plot-text"));
@@ -46,8 +46,8 @@
       still.querySelector("output").textContent = frame.label;
       slider.setAttribute("aria-valuetext", frame.label);
       plots.forEach((plot, k) => {
-        const found = changes.get(content.names[shown[k]]) ?? [];
-        Plotly.react(plot, ...sized(moved(content.figures[shown[k]], found)), config);
+        const steps = changes.get(content.names[shown[k]]) ?? [];
+        Plotly.react(plot, ...sized(moved(content.figures[shown[k]], steps)), config);
         plot.setAttribute("aria-label", frame.words);
       });
     });
@@ -57,7 +57,7 @@
     }
   }
 
-  // What is far down the page is drawn when somebody comes near it, and before it is printed.
+  // Plots far down the page are drawn when the reader comes near them, and before printing.
   const near = new IntersectionObserver(
     (seen) => seen.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
     { rootMargin: "600px" },
