@@ -109,11 +109,7 @@ class FlowNetwork(gpflow.base.Module):
         self.generator = tf.random.Generator.from_seed(seed, alg="philox")
 
     def __call__(
-        self,
-        X: Tensor,
-        samples: int | None = None,
-        seed: int | None = None,
-        one_mask: bool = False,
+        self, X: Tensor, samples: int | None = None, seed: int | None = None, one_mask: bool = False
     ) -> Tensor:
         """Raw flow parameters.
 
@@ -137,11 +133,7 @@ class FlowNetwork(gpflow.base.Module):
         return self.params_of(self.features(X, samples, seed, one_mask))
 
     def features(
-        self,
-        X: Tensor,
-        samples: int | None = None,
-        seed: int | None = None,
-        one_mask: bool = False,
+        self, X: Tensor, samples: int | None = None, seed: int | None = None, one_mask: bool = False
     ) -> Tensor:
         """The last shared layer: [N, H], or [S, N, H] with `samples` dropout draws.
 

@@ -12,9 +12,8 @@ are drawn for slides and papers by ``etgp_viz.figures.print``. Nothing here load
 module is imported when one of its pictures is first used.
 
 >>> from etgp_viz import figures
->>> story, shows = figures.PICTURES["paths"]
->>> print(f"{story}: {shows}")
-flow: draws of f₀ and of the warped process over x
+>>> figures.PICTURES["paths"]
+('flow', 'draws of f₀ and of the warped process over x')
 """
 
 from etgp_viz.lazy import lazy_names

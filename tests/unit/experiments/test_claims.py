@@ -1,5 +1,8 @@
 """Claims of the paper against tables in which each holds, fails, or is not tested."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -245,6 +248,19 @@ def test_the_command_prints_the_page(tmp_path, capsys):
     (tmp_path / "x.csv").write_text("hello\n")
     assert main(["claims", str(tmp_path / "x.csv")]) == 2
     assert "etgp-viz claims: output: expected a result file" in capsys.readouterr().out
+
+
+def test_the_command_answers_at_once():
+    code = (
+        "import sys, time\n"
+        "from etgp_viz.cli.main import main\n"
+        "main(['claims'])\n"
+        "heavy = {'distributed', 'plotly', 'scipy', 'sklearn', 'tensorflow'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "assert time.process_time() < 2.0, time.process_time()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
