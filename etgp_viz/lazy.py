@@ -5,7 +5,20 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy_names"]
+__all__ = ["homes", "lazy_names"]
+
+
+def homes(**names: str) -> dict[str, str]:
+    """Name → ``"module:name"``, from module → the names in it, with ``__`` for a dot.
+
+    >>> homes(core__model="ETGP")
+    {'ETGP': 'core.model:ETGP'}
+    """
+    return {
+        name: f"{module.replace('__', '.')}:{name}"
+        for module, listed in names.items()
+        for name in listed.split()
+    }
 
 
 def lazy_names(

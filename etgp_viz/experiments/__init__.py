@@ -7,31 +7,18 @@
 Nothing here imports TensorFlow before a run starts.
 """
 
-from etgp_viz.lazy import lazy_names
+from etgp_viz.lazy import homes, lazy_names
 
-# Public name → its home, which is imported when the name is first used.
-_HOMES = {
-    "MODELS": "experiments.settings:MODELS",
-    "PRESETS": "experiments.presets:PRESETS",
-    "Collection": "records.results:Collection",
-    "Outcome": "experiments.settings:Outcome",
-    "Panel": "records.results:Panel",
-    "Run": "experiments.settings:Run",
-    "carry_out": "experiments.execution:carry_out",
-    "closest_look": "experiments.summary:closest_look",
-    "duels": "experiments.comparisons:duels",
-    "grid": "experiments.presets:grid",
-    "load": "experiments.results:load",
-    "load_detail": "experiments.results:load_detail",
-    "made_by": "experiments.results:made_by",
-    "panel": "records.results:panel",
-    "reference": "experiments.results:reference",
-    "reference_detail": "experiments.results:reference_detail",
-    "select": "experiments.summary:select",
-    "speed_ups": "experiments.summary:speed_ups",
-    "summarise": "experiments.summary:summarise",
-    "text_table": "records.results:text_table",
-}
+# Module → the public names in it, which are imported when they are first used.
+_HOMES = homes(
+    experiments__comparisons="duels",
+    experiments__execution="carry_out",
+    experiments__presets="PRESETS grid",
+    experiments__results="load load_detail made_by reference reference_detail",
+    experiments__settings="MODELS Outcome Run",
+    experiments__summary="closest_look select speed_ups summarise",
+    records__results="Collection Panel panel text_table",
+)
 
 __all__ = list(_HOMES)
 

@@ -13,16 +13,17 @@ Importing this package loads no TensorFlow; looking up an explorer does. Nothing
 before an explorer is made.
 """
 
-from etgp_viz.lazy import lazy_names
+from etgp_viz.lazy import homes, lazy_names
 
-_HOMES = {
-    "CovarianceExplorer": "explorers.covariance:CovarianceExplorer",
-    "FlowExplorer": "explorers.flow:FlowExplorer",
-    "InferenceExplorer": "explorers.inference:InferenceExplorer",
-    "ResultsExplorer": "explorers.results:ResultsExplorer",
-    "SharedLatentExplorer": "explorers.shared_latent:SharedLatentExplorer",
-    "TimingExplorer": "explorers.timing:TimingExplorer",
-}
+# Module → the public names in it, which are imported when they are first used.
+_HOMES = homes(
+    explorers__covariance="CovarianceExplorer",
+    explorers__flow="FlowExplorer",
+    explorers__inference="InferenceExplorer",
+    explorers__results="ResultsExplorer",
+    explorers__shared_latent="SharedLatentExplorer",
+    explorers__timing="TimingExplorer",
+)
 
 __all__ = list(_HOMES)
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

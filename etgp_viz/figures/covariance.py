@@ -191,6 +191,9 @@ def _update_variances(fig: go.Figure, record: Variances, refit: bool = False) ->
     plotting.move(fig, changes, {"yaxis.range": [low, high], **plotting.marked(record.at)})
 
 
+variances = Picture(_blank_variances, _update_variances)
+
+
 # equal_inputs ------------------------------------------------------------------------------------
 
 
@@ -229,6 +232,9 @@ def _update_equal_inputs(fig: go.Figure, record: EqualInputs, refit: bool = Fals
     plotting.move(fig, {"x": [*x, places], "y": [*y, heights]}, plotting.marked(record.at))
 
 
+equal_inputs = Picture(_blank_equal_inputs, _update_equal_inputs)
+
+
 # two_classes -------------------------------------------------------------------------------------
 
 
@@ -263,6 +269,9 @@ def _update_two_classes(fig: go.Figure, record: TwoClasses, refit: bool = False)
         "annotations[0].text": title,
     }
     plotting.move(fig, {"x": [u, u], "y": [v, v]}, layout)
+
+
+two_classes = Picture(_blank_two_classes, _update_two_classes)
 
 
 # convergence -------------------------------------------------------------------------------------
@@ -319,6 +328,9 @@ def _update_convergence(fig: go.Figure, record: Convergence, refit: bool = False
     plotting.move(fig, {"x": [record.sizes] * 3, "y": curves, "visible": visible}, layout)
 
 
+convergence = Picture(_blank_convergence, _update_convergence)
+
+
 # spectrum ----------------------------------------------------------------------------------------
 
 SHARED, INDEPENDENT = style.PALETTE[0], style.PALETTE[1]
@@ -368,6 +380,9 @@ def _update_spectrum(fig: go.Figure, record: Spectrum, refit: bool = False) -> N
     plotting.move(fig, {"x": [order, order], "y": values}, layout)
 
 
+spectrum = Picture(_blank_spectrum, _update_spectrum)
+
+
 # series_terms ------------------------------------------------------------------------------------
 
 
@@ -414,17 +429,14 @@ def _update_series_terms(fig: go.Figure, record: Terms, refit: bool = False) -> 
     plotting.move(fig, {"y": [np.maximum(share, MIN_TERM) for share in record.share]}, layout)
 
 
+series_terms = Picture(_blank_series_terms, _update_series_terms)
+
+
 latent_matrix = Picture(_blank_latent_matrix, flow.matrix.update)
 analytic, estimate, difference = (
     Picture(partial(_blank_comparison, part), partial(_update_comparison, part))
     for part in ("analytic", "estimate", "difference")
 )
-variances = Picture(_blank_variances, _update_variances)
-equal_inputs = Picture(_blank_equal_inputs, _update_equal_inputs)
-two_classes = Picture(_blank_two_classes, _update_two_classes)
-convergence = Picture(_blank_convergence, _update_convergence)
-spectrum = Picture(_blank_spectrum, _update_spectrum)
-series_terms = Picture(_blank_series_terms, _update_series_terms)
 
 # The three heat maps under their names in version 0.1.
 comparison = SimpleNamespace(ANALYTIC=analytic, ESTIMATE=estimate, DIFFERENCE=difference)

@@ -72,6 +72,9 @@ def _update_paths(fig: go.Figure, record: WarpedPaths, refit: bool = False) -> N
     plotting.move(fig, {"y": curves}, layout)
 
 
+paths = Picture(_blank_paths, _update_paths)
+
+
 # parameters --------------------------------------------------------------------------------------
 
 
@@ -112,6 +115,9 @@ def _update_parameters(fig: go.Figure, record: Parameters, refit: bool = False) 
     plotting.move(fig, traces, layout)
 
 
+parameters = Picture(_blank_parameters, _update_parameters)
+
+
 # flow_map ----------------------------------------------------------------------------------------
 
 
@@ -143,6 +149,9 @@ def _update_flow_map(fig: go.Figure, record: Marginal, refit: bool = False) -> N
         "annotations[0].text": title,
     }
     plotting.move(fig, {"x": [f, f, f, g], "y": [f, g, record.slope, f]}, layout)
+
+
+flow_map = Picture(_blank_flow_map, _update_flow_map)
 
 
 # density -----------------------------------------------------------------------------------------
@@ -177,6 +186,9 @@ def _update_density(fig: go.Figure, record: Marginal, refit: bool = False) -> No
     plotting.move(fig, {"x": values, "y": densities}, layout)
 
 
+density = Picture(_blank_density, _update_density)
+
+
 # matrix ------------------------------------------------------------------------------------------
 
 
@@ -200,6 +212,9 @@ def _update_matrix(fig: go.Figure, record: Matrix, refit: bool = False) -> None:
         "zmax": [top],
     }
     plotting.move(fig, traces, {"annotations[0].text": plotting.heading_text(record.name)})
+
+
+matrix = Picture(_blank_matrix, _update_matrix)
 
 
 # two_points --------------------------------------------------------------------------------------
@@ -236,9 +251,4 @@ def _update_two_points(fig: go.Figure, record: TwoPoints, refit: bool = False) -
     plotting.move(fig, {"x": [u, a], "y": [v, b]}, layout)
 
 
-paths = Picture(_blank_paths, _update_paths)
-parameters = Picture(_blank_parameters, _update_parameters)
-flow_map = Picture(_blank_flow_map, _update_flow_map)
-density = Picture(_blank_density, _update_density)
-matrix = Picture(_blank_matrix, _update_matrix)
 two_points = Picture(_blank_two_points, _update_two_points)

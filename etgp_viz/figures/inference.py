@@ -121,6 +121,9 @@ def _update_class_regions(fig: go.Figure, record: Classes, refit: bool = False) 
         fig.layout.annotations[0].text = _class_heading(record)
 
 
+class_regions = Picture(_blank_class_regions, _update_class_regions)
+
+
 def _probability_axis(C: int) -> dict[str, Any]:
     """From 0 to 1, and above it a row for the data of each class."""
     rows = [1.0 + ROW * (c + 1) for c in range(C)]
@@ -205,6 +208,9 @@ def _update_latent_posterior(fig: go.Figure, record: Latent, refit: bool = False
         fig.layout.shapes[0].update(_cut_line(record.cut))
 
 
+latent_posterior = Picture(_blank_latent_posterior, _update_latent_posterior)
+
+
 def _cut_line(cut: float | None) -> dict[str, Any]:
     """A dotted line at the second input for which the warped processes are shown."""
     height = 0.0 if cut is None else cut
@@ -264,6 +270,9 @@ def _update_warped_posterior(fig: go.Figure, record: Warped, refit: bool = False
     plotting.move(fig, traces, layout)
 
 
+warped_posterior = Picture(_blank_warped_posterior, _update_warped_posterior)
+
+
 # elbo --------------------------------------------------------------------------------------------
 
 
@@ -302,6 +311,9 @@ def _update_elbo(fig: go.Figure, record: Curve, refit: bool = False) -> None:
         for k, height in enumerate(heights):
             layout |= {f"annotations[{k}].x": last, f"annotations[{k}].y": height}
     plotting.move(fig, {"x": [record.steps] * 3, "y": curves}, layout)
+
+
+elbo = Picture(_blank_elbo, _update_elbo)
 
 
 # node_errors -------------------------------------------------------------------------------------
@@ -343,8 +355,4 @@ def _update_node_errors(fig: go.Figure, record: NodeErrors, refit: bool = False)
     plotting.move(fig, traces, {"yaxis.range": range_, **plotting.marked(record.used)})
 
 
-class_regions = Picture(_blank_class_regions, _update_class_regions)
-latent_posterior = Picture(_blank_latent_posterior, _update_latent_posterior)
-warped_posterior = Picture(_blank_warped_posterior, _update_warped_posterior)
-elbo = Picture(_blank_elbo, _update_elbo)
 node_errors = Picture(_blank_node_errors, _update_node_errors)

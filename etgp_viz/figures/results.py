@@ -123,6 +123,9 @@ def _update_scores(fig: go.Figure, record: Panel, refit: bool = False) -> None:
     plotting.move(fig, traces, layout)
 
 
+scores = Picture(_blank_scores, _update_scores)
+
+
 def mark_heights(series: Series) -> np.ndarray:
     """Heights of the marks of one way: in their rows, a little above or below the middle."""
     return series.rows + LOOKS[series.way][5]
@@ -200,6 +203,9 @@ def _update_confusion(fig: go.Figure, record: Confusion, refit: bool = False) ->
     plotting.move(fig, traces, layout)
 
 
+confusion = Picture(_blank_confusion, _update_confusion)
+
+
 # reliability -------------------------------------------------------------------------------------
 
 
@@ -241,6 +247,9 @@ def _update_reliability(fig: go.Figure, record: ReliabilityBins, refit: bool = F
         f"honest? {way}, ECE {record.ece:.3f}", "below the dots: too sure of itself"
     )
     plotting.move(fig, traces, {"annotations[0].text": title}, first=1)
+
+
+reliability = Picture(_blank_reliability, _update_reliability)
 
 
 # hardest -----------------------------------------------------------------------------------------
@@ -291,6 +300,9 @@ def _update_hardest(fig: go.Figure, record: Hardest, refit: bool = False) -> Non
     plotting.move(fig, traces, layout)
 
 
+hardest = Picture(_blank_hardest, _update_hardest)
+
+
 def _image_place(k: int) -> dict[str, Any]:
     """Between the name of row k and the axis."""
     place = {"xref": "paper", "yref": "y", "x": -0.005, "y": k, "sizex": 0.25, "sizey": 0.8}
@@ -327,6 +339,9 @@ def _update_training_curve(fig: go.Figure, record: Curve, refit: bool = False) -
         "yaxis.range": plotting.fitted(tail, 0.08),
     }
     plotting.move(fig, {"x": [record.epoch], "y": [record.value]}, layout)
+
+
+training_curve = Picture(_blank_training_curve, _update_training_curve)
 
 
 # class_lines -------------------------------------------------------------------------------------
@@ -376,6 +391,9 @@ def _update_class_lines(fig: go.Figure, record: Lines, refit: bool = False) -> N
     plotting.move(fig, traces, layout)
 
 
+class_lines = Picture(_blank_class_lines, _update_class_lines)
+
+
 # projection --------------------------------------------------------------------------------------
 
 
@@ -416,10 +434,4 @@ def _update_projection(fig: go.Figure, record: Projection, refit: bool = False) 
     plotting.move(fig, traces, layout)
 
 
-scores = Picture(_blank_scores, _update_scores)
-confusion = Picture(_blank_confusion, _update_confusion)
-reliability = Picture(_blank_reliability, _update_reliability)
-hardest = Picture(_blank_hardest, _update_hardest)
-training_curve = Picture(_blank_training_curve, _update_training_curve)
-class_lines = Picture(_blank_class_lines, _update_class_lines)
 projection = Picture(_blank_projection, _update_projection)

@@ -169,6 +169,9 @@ def _update_latents(fig: go.Figure, record: Latents, refit: bool = False) -> Non
     plotting.move(fig, traces, layout)
 
 
+latents = Picture(_blank_latents, _update_latents)
+
+
 # processes ---------------------------------------------------------------------------------------
 
 
@@ -212,6 +215,9 @@ def _update_processes(fig: go.Figure, record: Processes, refit: bool = False) ->
     plotting.move(fig, traces, layout)
 
 
+processes = Picture(_blank_processes, _update_processes)
+
+
 # probabilities -----------------------------------------------------------------------------------
 
 
@@ -242,6 +248,9 @@ def _update_probabilities(fig: go.Figure, record: Probabilities, refit: bool = F
         "visible": [*areas["visible"], True],
     }
     plotting.move(fig, traces, plotting.marked(record.at))
+
+
+probabilities = Picture(_blank_probabilities, _update_probabilities)
 
 
 # pivot -------------------------------------------------------------------------------------------
@@ -290,6 +299,9 @@ def _update_pivot(fig: go.Figure, record: Pivot, refit: bool = False) -> None:
         "annotations[0].text": _pivot_heading(record),
     }
     plotting.move(fig, traces, layout)
+
+
+pivot = Picture(_blank_pivot, _update_pivot)
 
 
 def _paint_pivot(fig: go.Figure, record: Pivot) -> None:
@@ -346,8 +358,4 @@ def _update_dependence(fig: go.Figure, record: Dependence, refit: bool = False) 
     plotting.move(fig, {"x": [numbers], "y": [numbers], "z": [z]}, layout)
 
 
-latents = Picture(_blank_latents, _update_latents)
-processes = Picture(_blank_processes, _update_processes)
-probabilities = Picture(_blank_probabilities, _update_probabilities)
-pivot = Picture(_blank_pivot, _update_pivot)
 dependence = Picture(_blank_dependence, _update_dependence)

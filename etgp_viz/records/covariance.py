@@ -66,7 +66,6 @@ def pair_linear(K: np.ndarray, a_c: np.ndarray, a_d: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import covariance
     >>> K = np.array([[1.0, 0.5], [0.5, 1.0]])
     >>> covariance.pair_linear(K, np.array([1.0, 1.0]), np.array([2.0, -1.0]))
@@ -91,7 +90,6 @@ def joint_linear(K: np.ndarray, a: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import covariance
     >>> joint = covariance.joint_linear(np.eye(2), np.array([[1.0, 1.0], [2.0, -1.0]]))
     >>> joint.shape, int(np.linalg.matrix_rank(joint))  # C·N values, made of N values of f₀
@@ -193,7 +191,6 @@ def hermite_series(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import covariance, flows
     >>> params = np.array([[[2.0, 1.0]]])  # one class at one input, f = 2·f₀ + 1
     >>> series = covariance.hermite_series(np.eye(1), flows.Linear(), params)
@@ -244,7 +241,6 @@ def pair(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import covariance, flows
     >>> flow = flows.Compose([flows.Linear(), flows.Exp()])
     >>> params = np.array([[0.5, 0.0]])  # exp(f₀/2): the log-normal variance e^¼ (e^¼ − 1)
@@ -271,7 +267,6 @@ def joint(K: np.ndarray, flow: Flow, params: np.ndarray, order: int = 20) -> np.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import covariance, flows
     >>> params = np.array([[[1.0, 0.0]], [[-2.0, 3.0]]])
     >>> covariance.joint(np.eye(1), flows.Linear(), params).round(6)
@@ -332,7 +327,6 @@ def empirical_of_first(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import covariance
     >>> draws = np.array([[0.0], [2.0], [4.0]])
     >>> covariance.empirical_of_first(draws, draws, [2, 3]).ravel()
@@ -370,7 +364,6 @@ def correlation_at_equal_inputs(series: HermiteSeries) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import covariance, flows
     >>> params = np.array([[[1.0, 0.0]], [[-2.0, 3.0]]])
     >>> series = covariance.hermite_series(np.eye(1), flows.Linear(), params)

@@ -4,7 +4,6 @@ Each function compares a `HermiteSeries` (for linear flows its one term is Propo
 draws F ``[C, S, N]`` of the same C processes at N inputs, or describes the series: its spectrum,
 its terms, and the correlation between two classes at one input.
 
->>> import numpy as np
 >>> from etgp_viz import covariance, flows, prior
 >>> from etgp_viz.records import covariance_check
 >>> x, K, flow = np.arange(2.0), np.eye(2), flows.Linear()

@@ -159,11 +159,9 @@ def not_toeplitz(K: np.ndarray) -> float:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from etgp_viz.records import flow as flow_records
-    >>> flow_records.not_toeplitz(np.array([[1.0, 0.5], [0.5, 1.0]]))
+    >>> not_toeplitz(np.array([[1.0, 0.5], [0.5, 1.0]]))
     0.0
-    >>> round(flow_records.not_toeplitz(np.diag([1.0, 3.0])), 3)
+    >>> round(not_toeplitz(np.diag([1.0, 3.0])), 3)
     0.447
     """
     N = len(K)
@@ -198,11 +196,9 @@ def paths(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import flows
-    >>> from etgp_viz.records import flow as flow_records
     >>> x, latent, params = np.arange(2.0), np.array([[0.5, 1.0]]), np.array([[2.0, 1.0]] * 2)
-    >>> record = flow_records.paths(x, latent, np.ones(2), flows.Linear(), params)
+    >>> record = paths(x, latent, np.ones(2), flows.Linear(), params)
     >>> record.warped
     array([[2., 3.]])
     """
@@ -237,10 +233,8 @@ def parameters(x: np.ndarray, flow: Flow, params: np.ndarray, at: float = 0.0) -
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import flows
-    >>> from etgp_viz.records import flow as flow_records
-    >>> flow_records.parameters(np.zeros(1), flows.Linear(), np.array([[2.0, 1.0]])).names
+    >>> parameters(np.zeros(1), flows.Linear(), np.array([[2.0, 1.0]])).names
     ('a', 'b')
     """
     return Parameters(x, flow.param_names, flow.constrain(params).numpy(), at)
@@ -265,10 +259,8 @@ def marginal(at: float, variance: float, flow: Flow, params: np.ndarray) -> Marg
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import flows
-    >>> from etgp_viz.records import flow as flow_records
-    >>> record = flow_records.marginal(0.0, 1.0, flows.Linear(), np.array([2.0, 1.0]))
+    >>> record = marginal(0.0, 1.0, flows.Linear(), np.array([2.0, 1.0]))
     >>> mean, deviation, skewness = record.moments  # of 2·f₀ + 1
     >>> round(mean, 2), round(deviation, 2)
     (1.0, 2.0)
@@ -307,11 +299,9 @@ def two_points(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import prior
-    >>> from etgp_viz.records import flow as flow_records
     >>> K = np.array([[1.0, 0.9], [0.9, 1.0]])
-    >>> record = flow_records.two_points(np.array([0.0, 0.5]), K, prior.noise(0, 1000, 2))
+    >>> record = two_points(np.array([0.0, 0.5]), K, prior.noise(0, 1000, 2))
     >>> round(record.correlation, 1)
     0.9
     """
@@ -341,11 +331,9 @@ def covariance(x: np.ndarray, K: np.ndarray, flow: Flow, params: np.ndarray) -> 
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import flows
-    >>> from etgp_viz.records import flow as flow_records
     >>> K, params = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[1.0, 0.0], [2.0, 0.0]])
-    >>> flow_records.covariance(np.arange(2.0), K, flows.Linear(), params).values.round(6)
+    >>> covariance(np.arange(2.0), K, flows.Linear(), params).values.round(6)
     array([[1., 1.],
            [1., 4.]])
     """

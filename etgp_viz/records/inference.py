@@ -3,7 +3,6 @@
 Everything here follows from q(f₀(x)) = N(µ, σ²) and the flows' parameters θ(x): the C processes at
 f₀ = µ + σz, for some numbers z, give quantiles, probabilities and expectations.
 
->>> import numpy as np
 >>> from etgp_viz import build
 >>> from etgp_viz.datasets import toys
 >>> from etgp_viz.records import inference

@@ -107,7 +107,6 @@ def covariance_matrix(kernel: gpflow.kernels.Kernel, x: np.ndarray) -> np.ndarra
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import prior
     >>> prior.covariance_matrix(prior.kernel("rbf"), np.array([0.0, 1.0])).round(3)
     array([[1.   , 0.607],
@@ -131,7 +130,6 @@ def draw(K: np.ndarray, noise: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import prior
     >>> K = prior.covariance_matrix(prior.kernel("rbf"), np.linspace(-3.0, 3.0, 5))
     >>> prior.draw(K, prior.noise(0, 2, 5)).shape  # two draws of f₀ at five inputs
@@ -178,7 +176,6 @@ def profile(knots: Sequence[float] | np.ndarray, share: np.ndarray) -> np.ndarra
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import prior
     >>> prior.profile([0.0, 2.0, 2.0], np.array([0.0, 0.25, 0.5, 0.75]))
     array([0.   , 1.375, 2.   , 2.   ])
@@ -207,7 +204,6 @@ def params_from_profiles(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import flows, prior
     >>> profiles = {"a": (1.0, 2.0, 3.0), "b": (0.0, 0.0, 0.0)}
     >>> prior.params_from_profiles(flows.Linear(), profiles, np.array([-1.0, 1.0]), (-1.0, 1.0))
@@ -238,7 +234,6 @@ def interpolate_from_identity(flow: Flow, values: np.ndarray, amount: float) -> 
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import flows, prior
     >>> prior.interpolate_from_identity(flows.Linear(), np.array([3.0, 1.0]), 0.5)
     array([2. , 0.5])
@@ -265,7 +260,6 @@ def then_linear(bend: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.nd
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import prior
     >>> scale, shift = np.array([[1.0, 2.0]]), np.array([[0.0, 0.5]])
     >>> prior.then_linear(np.array([[-1.0]]), scale, shift)
@@ -310,7 +304,6 @@ def random_network(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import flows, prior
     >>> network = prior.random_network(flows.SAL(1), 3, seed=1)
     >>> network(np.zeros((5, 1))).shape
@@ -348,7 +341,6 @@ def probabilities(F: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import prior
     >>> prior.probabilities(np.array([[0.0, 2.0], [0.0, 0.0]])).round(2)
     array([[0.5 , 0.88],

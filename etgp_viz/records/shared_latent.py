@@ -205,7 +205,6 @@ def flow_params(network: FlowNetwork, x: np.ndarray, samples: int | None = None)
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import flows, prior, shared_latent
     >>> network = prior.random_network(flows.Linear(), 3, dropout=0.2)
     >>> shared_latent.flow_params(network, np.zeros(5), samples=10).shape
@@ -234,7 +233,6 @@ def scale_network_params(flow: Flow, params: np.ndarray, amount: float) -> np.nd
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import flows, shared_latent
     >>> shared_latent.scale_network_params(flows.Linear(), np.array([3.0, 1.0]), 0.5)
     array([2. , 0.5])
@@ -265,7 +263,6 @@ def warp(model: str, flow: Flow, latent: np.ndarray, params: np.ndarray) -> np.n
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import flows, shared_latent
     >>> params = np.array([[[1.0, 0.0]], [[-1.0, 2.0]]])  # two classes at one input
     >>> shared_latent.warp("etgp", flows.Linear(), np.array([[0.5]]), params)
@@ -340,7 +337,6 @@ def pivot(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import flows, prior, shared_latent
     >>> params = np.array([[1.0, 0.0], [-2.0, 1.0]])  # f¹ = f₀, f² = 1 − 2f₀
     >>> draws = shared_latent.joint_draws("etgp", flows.Linear(), params, 1.0, prior.noise(0, 1, 9))
@@ -393,7 +389,6 @@ def joint_draws(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import flows, shared_latent
     >>> params = np.array([[1.0, 0.0], [-2.0, 1.0]])
     >>> shared_latent.joint_draws("etgp", flows.Linear(), params, 4.0, np.array([[0.5, 1.0]]))
@@ -419,7 +414,6 @@ def dependence(at: float, draws: np.ndarray) -> Dependence:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from etgp_viz import shared_latent
     >>> f0 = np.array([0.3, -1.0, 2.0])
     >>> shared_latent.dependence(0.0, np.stack([f0, -np.exp(f0)])).rank_correlation.round(6)

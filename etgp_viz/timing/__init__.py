@@ -6,33 +6,17 @@
 Nothing here imports TensorFlow: the models run in processes of their own.
 """
 
-from etgp_viz.lazy import lazy_names
+from etgp_viz.lazy import homes, lazy_names
 
-# Public name → its home, which is imported when the name is first used.
-_HOMES = {
-    "MODELS": "timing.contestants:MODELS",
-    "REFERENCE": "timing.log:REFERENCE",
-    "CostFit": "timing.analysis:CostFit",
-    "Curves": "records.timing:Curves",
-    "Line": "records.timing:Line",
-    "Progress": "timing.race:Progress",
-    "Race": "timing.race:Race",
-    "Settings": "timing.log:Settings",
-    "Size": "timing.contestants:Size",
-    "cholesky_curves": "records.timing:cholesky_curves",
-    "crossover": "timing.analysis:crossover",
-    "curves": "records.timing:curves",
-    "describe": "timing.sentences:describe",
-    "fit_cost": "timing.analysis:fit_cost",
-    "operations": "timing.contestants:operations",
-    "per_epoch": "timing.analysis:per_epoch",
-    "read": "timing.log:read",
-    "reference": "timing.log:reference",
-    "slopes": "timing.analysis:slopes",
-    "speedups": "timing.analysis:speedups",
-    "sweep": "timing.race:sweep",
-    "tabulate": "timing.log:tabulate",
-}
+# Module → the public names in it, which are imported when they are first used.
+_HOMES = homes(
+    records__timing="Curves Line cholesky_curves curves",
+    timing__analysis="CostFit crossover fit_cost per_epoch slopes speedups",
+    timing__contestants="MODELS Size operations",
+    timing__log="REFERENCE Settings read reference tabulate",
+    timing__race="Progress Race sweep",
+    timing__sentences="describe",
+)
 
 __all__ = list(_HOMES)
 
