@@ -8,17 +8,17 @@ from typing import Any
 __all__ = ["homes", "lazy_names"]
 
 
-def homes(**names: str) -> dict[str, str]:
-    """Name → ``"module:name"``, from module → the names in it, with ``__`` for a dot.
+def homes(listing: str) -> dict[str, str]:
+    """Name → ``"module:name"``, from lines that list the names of each module.
 
-    >>> homes(core__model="ETGP")
+    >>> homes("core.model: ETGP")
     {'ETGP': 'core.model:ETGP'}
     """
-    return {
-        name: f"{module.replace('__', '.')}:{name}"
-        for module, listed in names.items()
-        for name in listed.split()
-    }
+    by_name = {}
+    for line in listing.strip().splitlines():
+        module, _, names = line.strip().partition(": ")
+        by_name |= {name: f"{module}:{name}" for name in names.split()}
+    return by_name
 
 
 def lazy_names(

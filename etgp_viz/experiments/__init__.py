@@ -10,15 +10,15 @@ Nothing here imports TensorFlow before a run starts.
 from etgp_viz.lazy import homes, lazy_names
 
 # Module → the public names in it, which are imported when they are first used.
-_HOMES = homes(
-    experiments__comparisons="duels",
-    experiments__execution="carry_out",
-    experiments__presets="PRESETS grid",
-    experiments__results="load load_detail made_by reference reference_detail",
-    experiments__settings="MODELS Outcome Run",
-    experiments__summary="closest_look select speed_ups summarise",
-    records__results="Collection Panel panel text_table",
-)
+_HOMES = homes("""
+    experiments.comparisons: duels
+    experiments.execution: carry_out
+    experiments.presets: PRESETS grid
+    experiments.results: load load_detail made_by reference reference_detail
+    experiments.settings: MODELS Outcome Run
+    experiments.summary: closest_look select speed_ups summarise
+    records.results: Collection Panel panel text_table
+""")
 
 __all__ = list(_HOMES)
 

@@ -16,14 +16,14 @@ before an explorer is made.
 from etgp_viz.lazy import homes, lazy_names
 
 # Module → the public names in it, which are imported when they are first used.
-_HOMES = homes(
-    explorers__covariance="CovarianceExplorer",
-    explorers__flow="FlowExplorer",
-    explorers__inference="InferenceExplorer",
-    explorers__results="ResultsExplorer",
-    explorers__shared_latent="SharedLatentExplorer",
-    explorers__timing="TimingExplorer",
-)
+_HOMES = homes("""
+    explorers.covariance: CovarianceExplorer
+    explorers.flow: FlowExplorer
+    explorers.inference: InferenceExplorer
+    explorers.results: ResultsExplorer
+    explorers.shared_latent: SharedLatentExplorer
+    explorers.timing: TimingExplorer
+""")
 
 __all__ = list(_HOMES)
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

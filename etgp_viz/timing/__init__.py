@@ -9,14 +9,14 @@ Nothing here imports TensorFlow: the models run in processes of their own.
 from etgp_viz.lazy import homes, lazy_names
 
 # Module → the public names in it, which are imported when they are first used.
-_HOMES = homes(
-    records__timing="Curves Line cholesky_curves curves",
-    timing__analysis="CostFit crossover fit_cost per_epoch slopes speedups",
-    timing__contestants="MODELS Size operations",
-    timing__log="REFERENCE Settings read reference tabulate",
-    timing__race="Progress Race sweep",
-    timing__sentences="describe",
-)
+_HOMES = homes("""
+    records.timing: Curves Line cholesky_curves curves
+    timing.analysis: CostFit crossover fit_cost per_epoch slopes speedups
+    timing.contestants: MODELS Size operations
+    timing.log: REFERENCE Settings read reference tabulate
+    timing.race: Progress Race sweep
+    timing.sentences: describe
+""")
 
 __all__ = list(_HOMES)
 

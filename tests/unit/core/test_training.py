@@ -214,16 +214,21 @@ def test_an_interrupt_in_a_callback_keeps_history_and_best():
     assert_best_is_restored(model, result)
 
 
-def test_an_interrupt_in_a_step_keeps_history_and_best(monkeypatch):
+def interrupt_step(number, monkeypatch):
+    """Let somebody press Ctrl-C in the step with this number."""
     step, calls = Optimiser.step, []
 
     def interrupted(self, rows=None):
         calls.append(rows)
-        if len(calls) == 7:
+        if len(calls) == number:
             raise KeyboardInterrupt
         return step(self, rows)
 
     monkeypatch.setattr(Optimiser, "step", interrupted)
+
+
+def test_an_interrupt_in_a_step_keeps_history_and_best(monkeypatch):
+    interrupt_step(7, monkeypatch)
     model, result = overshooting()
     assert result.stopped == "interrupted"
     assert len(result.elbo) == 6
@@ -231,15 +236,7 @@ def test_an_interrupt_in_a_step_keeps_history_and_best(monkeypatch):
 
 
 def test_an_interrupt_in_the_first_epoch_leaves_the_model_as_it_was(monkeypatch):
-    step, calls = Optimiser.step, []
-
-    def interrupted(self, rows=None):
-        calls.append(rows)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return step(self, rows)
-
-    monkeypatch.setattr(Optimiser, "step", interrupted)
+    interrupt_step(3, monkeypatch)
     model = Line()
     result = run(model, batch_size=5)
     assert (result.best_epoch, result.best_elbo, len(result.elbo)) == (None, -np.inf, 0)

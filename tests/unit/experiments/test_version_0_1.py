@@ -1,9 +1,7 @@
-"""Result files that version 0.1.0 wrote can be read and resumed, and its names are still there."""
+"""Result files that version 0.1.0 wrote can be read and resumed."""
 
-import importlib
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,29 +12,6 @@ from etgp_viz.experiments.settings import COLUMNS
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "v0_1_0"
 EXPECTED = json.loads((FIXTURES / "expected.json").read_text())["grid"]
-NAMES = [
-    "MODELS",
-    "PRESETS",
-    "Collection",
-    "Outcome",
-    "Panel",
-    "Run",
-    "carry_out",
-    "closest_look",
-    "duels",
-    "grid",
-    "load",
-    "load_detail",
-    "made_by",
-    "panel",
-    "reference",
-    "reference_detail",
-    "select",
-    "speed_ups",
-    "summarise",
-    "text_table",
-]
-
 TINY = {"num_inducing": 6, "steps": 5, "batch_size": 50, "samples": 4}
 #: the runs of the file
 ETGP = Run("iris", "etgp-linear", hidden=(5,), dropout=0.5, **TINY)
@@ -104,31 +79,3 @@ def test_half_a_run_is_done_again(grid, lines):
     grid.write_bytes(b"".join(head) + b"ee3aa4")
     _, executed = carried_out(grid, ETGP, SVGP)
     assert executed == [ETGP, SVGP]
-
-
-def test_every_public_name_is_still_there():
-    assert set(NAMES) <= set(experiments.__all__)
-    for name in experiments.__all__:
-        assert getattr(experiments, name) is not None
-    assert set(NAMES) <= set(dir(experiments))
-
-
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("close_up", "reliability_bins"),
-        ("cluster", "through_dask"),
-        ("collection", "Collection"),
-        ("columns", "COLUMNS"),
-        ("evidence", "Evidence"),
-        ("panels", "panel"),
-        ("selection", "select"),
-        ("shipped", "reference"),
-        ("trained", "train"),
-    ],
-)
-def test_a_module_that_has_moved_warns_and_works(module, name):
-    old = f"etgp_viz.experiments.{module}"
-    sys.modules.pop(old, None)
-    with pytest.warns(FutureWarning, match=f"{old} has moved"):
-        assert hasattr(importlib.import_module(old), name)

@@ -1,4 +1,4 @@
-"""Races that version 0.1.0 wrote can be read and resumed, and its names are still there."""
+"""Races that version 0.1.0 wrote can be read and resumed."""
 
 import json
 import shutil
@@ -11,29 +11,6 @@ from etgp_viz.timing import machine
 from tests.unit.timing.test_race import Clock, FakeChildren
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "v0_1_0"
-NAMES = [
-    "MODELS",
-    "CostFit",
-    "Curves",
-    "Line",
-    "Progress",
-    "Race",
-    "Settings",
-    "Size",
-    "cholesky_curves",
-    "crossover",
-    "curves",
-    "describe",
-    "fit_cost",
-    "operations",
-    "per_epoch",
-    "read",
-    "reference",
-    "slopes",
-    "speedups",
-    "sweep",
-    "tabulate",
-]
 
 
 @pytest.fixture
@@ -92,32 +69,3 @@ def test_the_race_of_another_machine_is_not_resumed(race, monkeypatch):
     monkeypatch.setattr(machine, "describe", lambda: {"cores": 1000})
     with pytest.raises(ValueError, match=r"resume: .*same machine.*cores \(there 2, here 1000\)"):
         resumed(race)
-
-
-def test_every_public_name_is_still_there():
-    assert set(NAMES) <= set(timing.__all__)
-    for name in timing.__all__:
-        assert getattr(timing, name) is not None
-    assert set(NAMES) <= set(dir(timing))
-
-
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("costs", "fit_cost"),
-        ("curves", "Line"),
-        ("paper", "operations"),
-        ("records", "tabulate"),
-        ("words", "describe"),
-        ("worker", "main"),
-    ],
-)
-def test_a_module_that_has_moved_warns_and_works(module, name):
-    import importlib
-    import sys
-
-    old = f"etgp_viz.timing.{module}"
-    sys.modules.pop(old, None)
-    with pytest.warns(FutureWarning, match=f"{old} has moved"):
-        assert callable(getattr(importlib.import_module(old), name))
-    vars(timing).pop(module, None)  # else timing.curves would stay the module
