@@ -16,14 +16,14 @@ from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# A level that the user has set counts, also for what Python's side of TensorFlow says.
+# A log level that the user has set also applies to TensorFlow's Python messages.
 _level_is_ours = "TF_CPP_MIN_LOG_LEVEL" not in os.environ
 # Level 2 keeps TensorFlow's errors and drops its notes and warnings.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # GPflow works with Keras 2. This keeps TensorFlow from loading Keras 3 (and scikit-learn) too.
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
 
-# What the pinned versions say on import, and nothing else.
+# Silence only the warnings that the pinned versions raise on import.
 warnings.filterwarnings(
     "ignore", "distutils Version classes are deprecated", DeprecationWarning
 )  # TensorFlow Probability 0.25
@@ -32,10 +32,10 @@ warnings.filterwarnings("ignore", "pkg_resources is deprecated as an API")  # GP
 
 @contextlib.contextmanager
 def _quiet_stderr() -> Iterator[None]:
-    """Hold back what is written to file descriptor 2, and give it out only if something fails.
+    """Hold back what is written to file descriptor 2, and print it only if something fails.
 
-    TensorFlow's native code writes a few lines there before its log level counts, past
-    ``sys.stderr``.
+    TensorFlow's native code writes a few lines there before its log level applies,
+    bypassing ``sys.stderr``.
     """
     try:
         outside = os.dup(2)
@@ -76,11 +76,11 @@ with contextlib.nullcontext() if os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0" else 
     import tensorflow_probability as tfp
     from check_shapes import inherit_check_shapes
 
-    # The first look for a GPU writes there too. It does not claim any device.
+    # The first search for a GPU writes there too. It does not claim any device.
     tf.config.list_physical_devices()
 
     if _level_is_ours:
-        # A new number of rows means a new graph here, by design; Python's side warns of that.
+        # Here a new number of rows means a new graph, by design: silence the retracing warning.
         tf.get_logger().setLevel("ERROR")
 
 Tensor = tf.Tensor  # for annotations
@@ -91,7 +91,7 @@ as_written = tf.autograph.experimental.do_not_convert
 
 
 def check_shapes(*specs: str) -> Callable[[Function], Function]:
-    """``check_shapes.check_shapes``, but a shape that does not fit is a ValueError."""
+    """``check_shapes.check_shapes``, but a shape mismatch is a ValueError."""
 
     def decorate(function: Function) -> Function:
         checked = _check_shapes.check_shapes(*specs)(function)
@@ -113,7 +113,7 @@ def jitter(value: float) -> contextlib.AbstractContextManager[None]:
     return gpflow.config.as_context(dataclasses.replace(gpflow.config.config(), jitter=value))
 
 
-# A context in which shapes are not checked, for numbers that must be there in milliseconds.
+# A context in which shapes are not checked, for results that are needed within milliseconds.
 unchecked = _check_shapes.disable_check_shapes
 
 __all__ = [

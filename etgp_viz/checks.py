@@ -1,4 +1,4 @@
-"""Checks of what a person passes in: a bad argument is a ``ValueError`` and nothing is built.
+"""Argument checks: a bad argument is a ``ValueError``, raised before anything is built.
 
 Every message names the argument, what was expected and what was found::
 
@@ -88,7 +88,7 @@ def describe(value: Any) -> str:
 
 
 def fail(name: str, expected: str, got: str) -> NoReturn:
-    """Refuse an argument in the words that every check here uses."""
+    """Raise a ValueError about an argument, worded as in every check here."""
     raise ValueError(f"{name}: expected {expected}, got {got}")
 
 

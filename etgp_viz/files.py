@@ -30,7 +30,7 @@ __all__ = [
     "write_arrays",
 ]
 
-# What `read_arrays` raises for a file that is not one of arrays, or a damaged one.
+# What `read_arrays` raises for a file that is damaged or does not hold arrays.
 UNREADABLE = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
@@ -125,7 +125,7 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
 
 
 def _permissions(path: Path) -> int:
-    """Those of the file that is replaced, or what ``open`` would give a new one."""
+    """Permissions of the file being replaced, or those that ``open`` would give a new one."""
     with contextlib.suppress(OSError):
         return path.stat().st_mode & 0o777
     mask = os.umask(0)
@@ -182,7 +182,7 @@ class GrowingTable:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the file has anything in it beyond an incomplete beginning of its own."""
+        """Whether the file holds more than the incomplete beginning of a header."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -223,7 +223,7 @@ class GrowingTable:
         rows: list[dict[str, str]] = []
         ends: list[int] = []
         for line in body.splitlines(keepends=True):
-            if not line.endswith(b"\n"):  # incomplete: the program was ended here
+            if not line.endswith(b"\n"):  # incomplete: the program ended here
                 break
             values = _values(line)
             if len(values) != len(self.columns):
@@ -243,7 +243,7 @@ class GrowingTable:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other programs that ask for the same lock out, where the system has locks."""
+        """Keep out other programs that ask for the same lock, where the system has locks."""
         with open(self.path, "r+b") as file:
             with contextlib.suppress(ImportError):  # Windows has no fcntl
                 import fcntl

@@ -14,7 +14,7 @@ def homes(listing: str) -> dict[str, str]:
     >>> homes("core.model: ETGP")
     {'ETGP': 'core.model:ETGP'}
     """
-    by_name = {}
+    by_name: dict[str, str] = {}
     for line in listing.strip().splitlines():
         module, _, names = line.strip().partition(": ")
         by_name |= {name: f"{module}:{name}" for name in names.split()}

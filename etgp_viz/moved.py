@@ -117,7 +117,7 @@ MODULES = PUBLIC_IN_0_1 | {
     "validation": "checks",
 }
 
-# Pictures that were modules of their own, by the module that now holds them.
+# Pictures that were separate modules, by the module that now holds them.
 _PICTURES = {
     "covariance": "comparison convergence equal_inputs latent_matrix spectrum variances",
     "flow": "density flow_map matrix parameters paths two_points",

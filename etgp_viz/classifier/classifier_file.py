@@ -38,7 +38,7 @@ def save(classifier: Any, path: Path) -> None:
     params = classifier.get_params()
     params["hidden"] = tuple(np.atleast_1d(np.asarray(params["hidden"], dtype=int)).tolist())
     if not isinstance(params["random_state"], (int, type(None))):
-        params["random_state"] = None  # a generator's state says nothing about the trained model
+        params["random_state"] = None  # a generator's state is not part of the trained model
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -67,7 +67,7 @@ def load(cls: Any, path: Path) -> Any:
             raise ValueError("it holds something else")
         if header["version"] != VERSION:
             raise ValueError(
-                f"it has version {header['version']} of the format, and this package reads "
+                f"it has format version {header['version']}, and this package reads version "
                 f"{VERSION}"
             )
         return _rebuild(cls, header, arrays)

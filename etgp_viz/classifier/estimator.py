@@ -58,7 +58,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_ : D
     feature_names_in_ : names of the D inputs, if they came as a data frame
     model_ : the trained ``ETGP``, of standardised inputs
-    history_ : the ``FitResult`` of the training; None after `load`
+    history_ : the ``FitResult`` of the fit; None after `load`
     mean_, scale_ : ``[D]``, subtracted from the inputs and dividing them
 
     Examples
@@ -193,7 +193,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         X = self._scaled(validate_data(self, X, dtype=np.float64, reset=False))
         from etgp_viz.backend import jitter
 
-        with jitter(self._jitter):  # a fit that had to raise it needs it in its predictions too
+        with jitter(self._jitter):  # if the fit had to raise it, predictions need it too
             samples = self.samples if self.prediction == "ba" else None
             return self.model_.predict_y(X, samples=samples)[0].numpy()
 

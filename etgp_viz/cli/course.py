@@ -62,8 +62,8 @@ def _progress(options: Namespace) -> int:
     for line in table:
         cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
         print("  ".join(cells).rstrip())
-    print("For teaching only: anybody can edit these files, so they are not a basis for marks.")
+    print("For teaching only: anybody can edit these files, so do not base marks on them.")
     if options.output is not None:
         write_csv(rows, options.output)
-        print(f"With every exercise: {options.output}")
+        print(f"Table of every exercise: {options.output}")
     return 0

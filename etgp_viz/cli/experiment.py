@@ -34,7 +34,7 @@ def print_report(options: Namespace, command: str) -> int:
             steps=options.steps,
         )
         open_runs = ResultFile(output, command).open_runs(runs)
-        if options.scheduler is None:  # the workers of a cluster have files of their own
+        if options.scheduler is None:  # the workers of a cluster have their own files
             _fetch_data(open_runs)
         print(_plan(runs, open_runs, options), flush=True)
         table = experiments.carry_out(
@@ -76,7 +76,7 @@ def _fetch_data(runs: list) -> None:
     if missing:
         rest = ",".join(name for name in names if name not in missing)
         reasons = "\n".join(map(str, missing.values()))
-        raise OSError(reasons + (f"\nWithout them: --datasets {rest}" if rest else ""))
+        raise OSError(reasons + (f"\nTo continue without them, pass --datasets {rest}" if rest else ""))
 
 
 def print_claims(options: Namespace) -> int:

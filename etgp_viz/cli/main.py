@@ -92,7 +92,7 @@ def _add_timing(verbs: Any) -> None:
         "timing",
         help="race ETGP against its rivals over the number of classes",
         description="Measure step times over the number of classes and print the table. Every "
-        "model runs in processes of its own, with limits on time and memory.",
+        "model runs in its own processes, with limits on time and memory.",
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
@@ -109,11 +109,11 @@ def _add_timing(verbs: Any) -> None:
     add("--repeats", 20, "rounds for each model and size (default: 20)", int)
     add("--sessions", 3, "fresh processes for the rounds of a model and size (default: 3)", int)
     add("--budget", 120.0, "seconds for each model and size (default: 120)", float)
-    add("--minutes", 4.0, "start no session that would end later than this (default: 4)", float)
+    add("--minutes", 4.0, "start no session that would end after this many minutes (default: 4)", float)
     add("--memory-limit", None, "GiB for each model (default: half of the free memory)", float)
     add("--out", None, "CSV file for the measurements", Path)
     add("--picture", None, "file for a figure of the race: .png, .svg or .html", Path)
-    parser.add_argument("--resume", action="store_true", help="continue the file of --out")
+    parser.add_argument("--resume", action="store_true", help="continue the file given by --out")
     parser.add_argument(
         "--memory",
         action=argparse.BooleanOptionalAction,

@@ -1,4 +1,4 @@
-"""Long tables in pieces: cache-sized blocks for compiled code, and chunks that bound the memory."""
+"""Split long tables: cache-sized blocks for compiled code, and chunks that limit memory use."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -8,27 +8,27 @@ from etgp_viz.backend import Tensor, tf
 
 __all__ = ["fitting", "in_chunks", "in_row_blocks", "padded"]
 
-# Rows go through compiled code in blocks that stay in the processor's cache, and in as many shares
-# of blocks as there are cores.
+# Compiled code takes rows in blocks that fit into the processor's cache, and in up to one share of
+# blocks per core.
 ROWS_PER_BLOCK = 128
 MAX_SHARES = min(os.cpu_count() or 1, 16)
-# The largest temporary of everything else has about this many numbers, 80 MB in float64.
+# Elsewhere the largest temporary array holds about this many numbers, 80 MB in float64.
 NUMBERS_PER_CHUNK = 10_000_000
 
 
 def fitting(numbers_each: int, limit: int | None = None) -> int:
-    """How many rows (or processes) of so many numbers each fit into one chunk, at least one."""
+    """Number of rows (or processes) that fit into one chunk, at least one."""
     return max(1, (NUMBERS_PER_CHUNK if limit is None else limit) // max(1, numbers_each))
 
 
 def in_chunks(function: Callable[[slice], Any], num_rows: int | None, numbers_per_row: int) -> Any:
-    """Apply ``function(rows)`` to slices of the rows, and join what it returns along axis 0.
+    """Apply ``function(rows)`` to slices of the rows, and join the results along axis 0.
 
     Parameters
     ----------
     function : takes a slice, returns a tensor or a tuple of tensors with its rows first
     num_rows : N, or None while a graph for any number of rows is traced (then in one piece)
-    numbers_per_row : how much of its largest temporary belongs to a row
+    numbers_per_row : numbers in its largest temporary array, per row
     """
     size = fitting(numbers_per_row)
     if num_rows is None or num_rows <= size:
@@ -38,9 +38,9 @@ def in_chunks(function: Callable[[slice], Any], num_rows: int | None, numbers_pe
 
 
 def padded(rows: Tensor) -> Tensor:
-    """Rows up to a power of two, above 1024 to a multiple of 1024, by repeating the last one.
+    """Rows padded to a power of two (above 1024: a multiple of 1024) by repeating the last one.
 
-    What is compiled for one number of rows then serves many.
+    Code compiled for one number of rows then serves many.
     """
     num_rows = rows.shape[0]
     if num_rows is None:
@@ -50,7 +50,7 @@ def padded(rows: Tensor) -> Tensor:
 
 
 def _extended(tensor: Tensor, extra: int, axis: int) -> Tensor:
-    """The tensor with its last row repeated `extra` times more."""
+    """The tensor with its last row repeated `extra` more times."""
     if extra == 0:
         return tensor
     last = tf.gather(tensor, [tensor.shape[axis] - 1], axis=axis)

@@ -1,7 +1,7 @@
 """The checkpoint of a running fit: one file, replaced in one move, that resumes the same run.
 
 It holds arrays and one JSON text: the settings and a digest of the data, which must agree with
-those of the call that resumes it, the history, and all that the rest of the trajectory depends on.
+those of the call that resumes it, the history, and all that the rest of the run depends on.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Checkpoint:
         ----------
         history : name → numbers, one per epoch or fewer
         state : name → variables or tensors in a fixed order
-        now : save in any case
+        now : save even if the last save was recent
         """
         if not now and time.perf_counter() - self.saved_at < self.seconds:
             return

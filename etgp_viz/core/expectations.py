@@ -3,8 +3,8 @@
     f0 ~ N(µ, σ²),   f^c = G(f0; θ_c),   E[h(f^1, …, f^C)] ≈ Σ_q w_q h(f^1(z_q), …, f^C(z_q))
 
 with Q Gauss–Hermite nodes z and weights w, f0 = µ + σ z. `expected_log_likelihood` is this rule as
-one reads it, for any likelihood. Below it stand its accelerated equals for the softmax: compiled
-loops over the nodes that sum up value and gradient in one pass and store nothing of size Q·N·C.
+written, for any likelihood. Below it are faster versions for the softmax: compiled loops over the
+nodes that sum up value and gradient in one pass and store nothing of size Q·N·C.
 Their arrays are *class-major*: P constrained parameters [B, C, N] of B blocks of N rows, so that
 sums over classes run across contiguous rows and a block stays in the processor's cache.
 """
@@ -150,7 +150,7 @@ def _by_nodes(
     labels: Sequence[Tensor],
     num_quadrature: int,
 ) -> Tensor:
-    """A prediction by its compiled loop, and its gradient by the rule as written.
+    """A prediction by its compiled loop, with its gradient by the rule as written.
 
     `as_written` takes the processes at all nodes [Q, B, C, N]. Gradients of predictions are rare,
     and may cost more memory.
@@ -167,7 +167,7 @@ def _by_nodes(
                 result = as_written(flow._forward(f0, values))
             return tape.gradient(result, inputs, upstream)
 
-        # No tape looks inside the compiled loop, which it could not differentiate.
+        # Hidden from any tape, which could not differentiate the compiled loop.
         mean, deviation, *values = map(tf.stop_gradient, inputs)
         return compiled(mean, deviation, values, *labels)[0], gradient
 
@@ -176,7 +176,7 @@ def _by_nodes(
 
 @lru_cache(maxsize=32)
 def _value_and_gradients(flow: Flow, num_quadrature: int) -> Callable[..., list[Tensor]]:
-    """E[f^y] − E[log Σ_c exp f^c] and its gradients by µ, σ and each parameter."""
+    """E[f^y] − E[log Σ_c exp f^c] and its gradients in µ, σ and each parameter."""
     nodes, weights = gauss_hermite(num_quadrature)
 
     def value_and_gradients(
@@ -199,17 +199,17 @@ def _value_and_gradients(flow: Flow, num_quadrature: int) -> Callable[..., list[
     def label_term(
         mean: Tensor, deviation: Tensor, values: list[Tensor], labels: Tensor
     ) -> tuple[Tensor, list[Tensor]]:
-        # Only the process of the row's own label: [Q, N] numbers, whatever C is.
+        # Only the process of the row's label: [Q, N] numbers for any C.
         one_hot = tf.one_hot(labels, values[0].shape[0], axis=0, dtype=mean.dtype)
-        own = [tf.reduce_sum(one_hot * value, axis=0) for value in values]
+        of_label = [tf.reduce_sum(one_hot * value, axis=0) for value in values]
         with tf.GradientTape() as tape:
-            tape.watch([mean, deviation, *own])
+            tape.watch([mean, deviation, *of_label])
             f0 = mean + nodes[:, None] * deviation
-            term = tf.linalg.matvec(flow._forward(f0, own), weights, transpose_a=True)
-        by_mean, by_deviation, *by_own = tape.gradient(
-            term, [mean, deviation, *own], unconnected_gradients="zero"
+            term = tf.linalg.matvec(flow._forward(f0, of_label), weights, transpose_a=True)
+        by_mean, by_deviation, *by_values = tape.gradient(
+            term, [mean, deviation, *of_label], unconnected_gradients="zero"
         )
-        return term, [by_mean, by_deviation, *(one_hot * by for by in by_own)]
+        return term, [by_mean, by_deviation, *(one_hot * by_value for by_value in by_values)]
 
     return _compiled_over_blocks(value_and_gradients, float_outputs=3 + flow.num_params)
 
@@ -274,11 +274,11 @@ def _log_sum_exp(g: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
 
 
 def differentiable(value_and_gradients: Callable[..., Sequence[Tensor]], *inputs: Tensor) -> Tensor:
-    """A value of each row, with gradients that were computed along with it.
+    """One value per row, with gradients that were computed along with it.
 
-    ``value_and_gradients(*inputs)`` returns the value [..., N] and its gradient by each input; an
-    axis of classes may stand behind their first axis. No tape looks inside. The gradients refuse
-    to be differentiated again, since second derivatives were not computed.
+    ``value_and_gradients(*inputs)`` returns the value [..., N] and its gradient in each input; a
+    class axis may follow their first axis. Tapes do not record the inside. Differentiating the
+    gradients again is an error, since second derivatives are not computed.
     """
 
     @tf.custom_gradient

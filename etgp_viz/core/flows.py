@@ -1,7 +1,7 @@
 """Flows: invertible, element-wise maps g = G(f; θ) that warp a Gaussian process.
 
-A flow carries no numbers of its own. Its parameters arrive with every call as a *raw* array
-``params[..., P]`` (unconstrained, as a network puts them out), whose leading axes broadcast
+A flow stores no numbers itself. Its parameters arrive with every call as a *raw* array
+``params[..., P]`` (unconstrained, as a network outputs them), whose leading axes broadcast
 against ``f``. `Flow.constrain` turns raw numbers into those of the formulas (softplus where a
 number must be positive), `Flow.unconstrain` goes back.
 
@@ -54,7 +54,7 @@ class Param:
     Attributes
     ----------
     name : short name, as in the formula
-    low, high : a range in which the map is pleasant to look at; values may lie outside
+    low, high : a range in which the map is easy to look at; values may lie outside
     positive : whether the raw number goes through softplus
     raw_identity : the raw value at which the flow is the identity
     effect : what a larger value does, in words
@@ -71,7 +71,7 @@ class Param:
 class Flow(ABC):
     """An invertible, element-wise map g = G(f; θ).
 
-    A new flow says which parameters it has (`params`) and implements `_forward`, `_inverse` and
+    A new flow declares its parameters (`params`) and implements `_forward`, `_inverse` and
     `_log_derivative` for constrained parameters; everything else follows.
     """
 
@@ -139,7 +139,7 @@ class Flow(ABC):
 
     @check_shapes("params: [batch..., P]", "return: [batch..., P]")
     def constrain(self, params: TensorLike) -> Tensor:
-        """Parameters as they stand in the formulas ``[..., P]``, from raw ones ``[..., P]``."""
+        """Parameters as they appear in the formulas ``[..., P]``, from raw ones ``[..., P]``."""
         return tf.stack(self.unstack(params), axis=-1) if self.num_params else _tensor(params)
 
     @check_shapes("values: [batch..., P]", "return: [batch..., P]")
@@ -189,13 +189,13 @@ class Flow(ABC):
         return f"{type(self).__name__}()"
 
     def __eq__(self, other: object) -> bool:
-        """Flows of one class with equal attributes are one map, and share compiled code."""
+        """Flows of the same class with equal attributes are equal, and share compiled code."""
         return self is other or (type(self) is type(other) and vars(self) == vars(other))
 
     def __hash__(self) -> int:
         try:
             return hash((type(self), tuple(sorted(vars(self).items()))))
-        except TypeError:  # an attribute such as an array: then no two flows are the same
+        except TypeError:  # an unhashable attribute, such as an array
             return id(self)
 
 
@@ -330,7 +330,7 @@ class TanhSum(Flow):
 
 
 class Exp(Flow):
-    """G(f) = exp(f), along its tangent from `stable_math.TANGENT_FROM` on: positive values."""
+    """G(f) = exp(f), followed by its tangent beyond `stable_math.TANGENT_FROM`."""
 
     has_identity = False
 
@@ -409,21 +409,21 @@ class Compose(Flow):
         ]
 
     def _forward(self, f: Tensor, values: Values) -> Tensor:
-        for flow, own in self._steps(values):
-            f = flow._forward(f, own)
+        for flow, step_values in self._steps(values):
+            f = flow._forward(f, step_values)
         return f
 
     def _inverse(self, g: Tensor, values: Values) -> Tensor:
-        for flow, own in reversed(self._steps(values)):
-            g = flow._inverse(g, own)
+        for flow, step_values in reversed(self._steps(values)):
+            g = flow._inverse(g, step_values)
         return g
 
     def _log_derivative(self, f: Tensor, values: Values) -> Tensor:
         # Chain rule: the log-derivatives of the steps add up, each at its own input.
         total = tf.zeros_like(f)
-        for flow, own in self._steps(values):
-            total += flow._log_derivative(f, own)
-            f = flow._forward(f, own)
+        for flow, step_values in self._steps(values):
+            total += flow._log_derivative(f, step_values)
+            f = flow._forward(f, step_values)
         return total
 
     def __repr__(self) -> str:

@@ -200,7 +200,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         Parameters
         ----------
         X : inputs [N, D]
-        full_cov : must be False: no closed form has covariances between inputs
+        full_cov : must be False: covariances between inputs have no closed form
         full_output_cov : whether to return covariances between the processes
         samples, seed : as in `predict_y`
 
@@ -323,7 +323,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         samples: int | None,
         seed: int | Tensor | None,
     ) -> Any:
-        """``function(rows, latent)`` for chunks of rows, which bounds the memory."""
+        """``function(rows, latent)`` over chunks of rows, to limit memory use."""
         mean, deviation, features = self._latent_and_features(X, samples, seed)
 
         def at_rows(rows: slice) -> Any:
@@ -351,10 +351,10 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         mean, deviation, features = self._latent_and_features(X, samples, seed)
         flow, Q = self.network.flow, self.num_quadrature
 
-        def at_rows(features: Tensor, mean: Tensor, deviation: Tensor, *own: Any) -> Any:
+        def at_rows(features: Tensor, mean: Tensor, deviation: Tensor, *targets: Any) -> Any:
             def at_draw(draw: Tensor) -> Tensor:  # [B, N, H]
                 values = flow.unstack(self.network.class_major(draw), axis=1)
-                return expectation(flow, mean, deviation, values, *own, Q)
+                return expectation(flow, mean, deviation, values, *targets, Q)
 
             first = at_draw(features[0])
             if features.shape[0] == 1:
@@ -392,12 +392,12 @@ def _draws(samples: int | None) -> int | None:
 
 
 def _seed(seed: int) -> Tensor:
-    """A tensor, so that a new seed needs no new graph."""
+    """The seed as a tensor, so that a new seed needs no new graph."""
     return tf.constant(checks.check_count(seed, "seed", minimum=0), tf.int32)
 
 
 def _check_kernel(kernel: Any, num_inputs: int) -> None:
-    """Refuse what is not a single-output kernel of D inputs, before anything is built on it."""
+    """Refuse anything but a single-output kernel of D inputs, before anything is built on it."""
     expected = f"a GPflow kernel with one output, of {num_inputs} inputs"
     if not isinstance(kernel, gpflow.kernels.Kernel):
         checks.fail("kernel", expected, repr(kernel))

@@ -3,8 +3,8 @@
     x → [projection] → hidden tanh layers (shared) → one linear layer of width C·P
 
 Dropout follows each hidden activation, in training and in Bayesian predictions: each draw of the
-masks is a draw of the weights from q(W) (Monte Carlo dropout). A data row has one mask of its own
-in every draw, at all quadrature nodes at which that row is evaluated.
+masks is a draw of the weights from q(W) (Monte Carlo dropout). In every draw each data row has
+its own mask, the same at all quadrature nodes.
 """
 
 import numbers
@@ -82,7 +82,7 @@ class FlowNetwork(gpflow.base.Module):
         if not isinstance(flow, Flow):
             checks.fail("flow", "a flow such as flows.Linear()", type(flow).__name__)
         if flow.num_params == 0:
-            raise ValueError(f"flow: {flow} has no parameters that a network could put out")
+            raise ValueError(f"flow: {flow} has no parameters for a network to output")
         self.flow = flow
         self.dropout = checks.check_fraction(dropout, "dropout")
         self.weight_decay = checks.check_nonnegative(weight_decay, "weight_decay")
@@ -137,7 +137,7 @@ class FlowNetwork(gpflow.base.Module):
     ) -> Tensor:
         """The last shared layer: [N, H], or [S, N, H] with `samples` dropout draws.
 
-        What lies before the first dropout is computed once for all draws. Everything is in the
+        Everything before the first dropout is computed once for all draws. Everything is in the
         network's precision.
         """
         drop = self._dropout_of(samples, seed, one_mask)
@@ -182,15 +182,15 @@ class FlowNetwork(gpflow.base.Module):
     def _dropout_of(
         self, samples: int | None, seed: int | None, one_mask: bool
     ) -> Callable[[Tensor, int], Tensor]:
-        """How a hidden activation is dropped: not at all, or by one mask per draw (and row)."""
+        """Dropout for hidden activations: none, or one mask per draw (and row)."""
         if samples is None:
             return lambda h, layer: h
         kept = 1.0 - self.dropout
-        if seed is None:  # a number for each call; drawing masks from it is faster than in place
+        if seed is None:  # new for each call; stateless masks are faster
             seed = self.generator.uniform_full_int([], tf.int32)
 
         def drop(h: Tensor, layer: int) -> Tensor:
-            # Rows first: the mask of a row depends on its place, and not on how many rows follow.
+            # Rows first: a row's mask depends on its position, not on how many rows follow.
             rows = 1 if one_mask else tf.shape(h)[-2]
             shape = [rows, samples, h.shape[-1]]
             uniform = tf.random.stateless_uniform(shape, tf.stack([seed, layer]))

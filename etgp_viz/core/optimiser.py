@@ -24,7 +24,7 @@ MAX_JITTER = 1e-3
 MIN_RAISED_JITTER = 1e-6
 """GPflow's default; a lower jitter is raised to it at once."""
 
-# What TensorFlow says when the numbers, rather than the program, are at fault.
+# Errors that TensorFlow raises when the numbers, not the program, are at fault.
 _NUMERICAL = ("Tensor had", "Cholesky decomposition was not successful", "not invertible")
 
 _NATURAL_GRADIENT = "natural_gradient"
@@ -190,7 +190,7 @@ class Optimiser:
     def _step(self, rows: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
         """The loss, and the values of all variables before the update.
 
-        Those values cost no copy of their own: TensorFlow shares a variable's memory with whoever
+        Those values cost no extra copy: TensorFlow shares a variable's memory with whoever
         has read it until the variable is written.
         """
         tf.compat.v1.set_random_seed(self.seed)  # of this graph only; the global seed stays
@@ -220,14 +220,14 @@ class Optimiser:
     def _recover(self, error: Exception, rows: Tensor | None) -> None:
         """Go back to the last good parameters with more jitter, or give up."""
         raised = max(10 * self.jitter, MIN_RAISED_JITTER)
-        # A natural gradient step that is too long is so for any jitter.
+        # No jitter shortens a natural gradient step that is too long.
         if raised > 1.001 * MAX_JITTER or _NATURAL_GRADIENT_FAILED in str(error):
             failure = self._diagnose(str(error), rows)
             self.restore(self.last_good)
             raise failure from error
         self.restore(self.last_good)
         self.jitter = raised
-        # TensorFlow's own words without its trace, such as "the loss : Tensor had NaN values".
+        # TensorFlow's message without its trace, such as "the loss : Tensor had NaN values".
         lines = str(error).splitlines()
         words = next(line for line in lines if any(part in line for part in _NUMERICAL))
         warnings.warn(
@@ -251,10 +251,10 @@ class Optimiser:
         def largest(arrays: dict[str, np.ndarray]) -> Callable[[str], float]:
             return lambda path: float(np.max(np.abs(arrays[path]), initial=0.0))
 
-        def blame(path: str, what: str) -> TrainingError:
-            shown = _summary(gpflow.utilities.parameter_dict(self.model).get(path, values[path]))
+        def blame(path: str, problem: str) -> TrainingError:
+            value = _summary(gpflow.utilities.parameter_dict(self.model).get(path, values[path]))
             return TrainingError(
-                f"training failed with jitter {self.jitter:.0e}: {path} = {shown} {what}. "
+                f"training failed with jitter {self.jitter:.0e}: {path} = {value} {problem}. "
                 "The model is back at its last good parameters. A smaller learning_rate "
                 "(or natural_gradients) or better-scaled data may help.",
                 path,

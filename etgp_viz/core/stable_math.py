@@ -10,7 +10,7 @@ __all__ = ["TANGENT_FROM", "asinh", "asinh_of_sinh", "clip", "log_cosh", "sinh",
 
 Residual = Callable[[Tensor], tuple[Tensor, Tensor]]
 
-# Beyond this argument sinh and exp go on along their tangent: values and gradients stay finite in
+# Beyond this argument sinh and exp continue along their tangent: values and gradients stay finite in
 # float64 even through several steps, and the map stays continuously differentiable and monotone.
 TANGENT_FROM = 50.0
 
@@ -32,7 +32,7 @@ def asinh(f: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
 
 
 def clip(u: Tensor) -> Tensor:
-    """u, kept where sinh and exp are themselves."""
+    """u, limited to the range in which `sinh` does not follow its tangent."""
     return tf.clip_by_value(u, -TANGENT_FROM, TANGENT_FROM)
 
 

@@ -99,7 +99,7 @@ class History:
         return is_best
 
     def add_validation(self, score: float) -> float | None:
-        """Record a validation score of the latest epoch; NaN stands for none."""
+        """Record a validation score of the latest epoch; NaN if there is none."""
         if np.isnan(score):
             return None
         self.validation.append(score)
@@ -288,7 +288,7 @@ class Batches:
         self.seed = seed
 
     def of_epoch(self, epoch: int) -> Iterator[Tensor | None]:
-        """Yield indices ``[B]`` per step; None stands for all rows in their order."""
+        """Yield indices ``[B]`` per step; None means all rows, in order."""
         if self.batch_size == self.num_rows:
             yield None
             return
@@ -298,7 +298,7 @@ class Batches:
 
 
 def _identity(optimiser: Optimiser) -> dict[str, Any]:
-    """What tells one model from another in a checkpoint."""
+    """Description of a model, which must match when a checkpoint is resumed."""
     return {
         "model": type(optimiser.model).__name__,
         "parts of the model": [type(part).__name__ for part in optimiser.model.submodules],
@@ -335,7 +335,7 @@ def _positive_or_none(value: float | None, name: str) -> float | None:
 
 
 def _tensors(model: Any, data: Any, name: str) -> tuple[Tensor, Tensor]:
-    """Check data as strictly as the model can: it knows its labels, ``fit`` only counts rows."""
+    """Data as tensors, checked by the model's own ``check_data`` if it has one."""
     try:
         X, Y = getattr(model, "check_data", checks.check_same_rows)(data)
     except ValueError as error:

@@ -221,7 +221,7 @@ class ArrayFunction(Function):
 
 @dataclass(frozen=True)
 class Target:
-    """Settings that must give a record close to a hidden one.
+    """Settings that must come close to a hidden record.
 
     An answer is a dictionary with a list of numbers for each name, the lists alone in the order of
     the names, or an explorer whose state has fields with these names. Records are compared, not
@@ -234,7 +234,7 @@ class Target:
     length : how many numbers each of them has
     record : settings ``[names, length]`` → part → array; all parts have the same size
     tolerance : relative
-    given : values that the state of an explorer must have, since the hidden record was made so
+    given : values that the state of an explorer must have, as when the hidden record was made
     """
 
     names: tuple[str, ...]
@@ -290,9 +290,9 @@ class Target:
         """How far away the whole answer is, and which part is farthest."""
         distances = self._distances(value, truth)
         parts = list(self.record(np.ones((len(self.names), self.length))))
-        whole = np.linalg.norm(value - truth) / np.linalg.norm(truth)
+        distance = np.linalg.norm(value - truth) / np.linalg.norm(truth)
         return (
-            f"As a whole, your answer is {whole:.0%} away from the target. "
+            f"As a whole, your answer is {distance:.0%} away from the target. "
             f"{sum(distances <= self.tolerance)} of {len(parts)} parts are within "
             f"{self.tolerance:.0%}; the farthest is {parts[int(np.argmax(distances))]}, "
             f"{np.max(distances):.0%} away."

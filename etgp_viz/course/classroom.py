@@ -1,7 +1,7 @@
 """Progress of a class: students' files joined into one table, one row per student.
 
 The files are plain text that anybody can edit. They show an instructor where a class stands and
-which exercises are hard; they are not a basis for marks.
+which exercises are hard; do not base marks on them.
 """
 
 import csv

@@ -45,7 +45,7 @@ class Exercise:
     ----------
     id : lesson and number, such as ``"06.2"``
     kind : one of `KINDS`
-    prompt : Markdown, exactly as it stands above the cell in the notebook
+    prompt : Markdown, exactly as above the cell in the notebook
     stub : code of the student's cell; it runs as it is and leaves ``name`` unanswered
     name : the variable or function that the cell passes to `check`
     answer : how an answer is read and compared

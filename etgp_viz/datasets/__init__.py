@@ -122,7 +122,7 @@ def load(
 
     Parameters
     ----------
-    name : one of `names()`, or ``FILE.csv:COLUMN`` for a file of yours and its column of labels
+    name : one of `names()`, or ``FILE.csv:COLUMN`` for your own file and its label column
     test : share of the rows to test on, drawn by ``seed``: a quarter by default, none for the toys.
         vowel, avila and devangari have a published test set and take no share.
     validation : share of the other rows to set aside for validation, drawn by ``seed``. Vowel sets

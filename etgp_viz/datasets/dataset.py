@@ -300,7 +300,7 @@ def split_and_scale(
     """
     has_test_set = isinstance(table.test, np.ndarray)
     if has_test_set and test is not None:
-        raise ValueError(f"test: {table.name} has a test set of its own, got {test!r}")
+        raise ValueError(f"test: expected None, since {table.name} has its own test set, got {test!r}")
     labels = np.asarray(table.labels)
     test_rows = table.test if test is None else test
     rows = split_rows(labels, test_rows, validation=validation, seed=seed, groups=table.groups)
@@ -331,7 +331,7 @@ def split_rows(
     labels : ``[N]``, integers 0..C−1
     test : the test rows, or the share of rows to draw for them
     validation : share of the other rows (or groups) to set aside
-    seed : of both draws. Test and validation rows come from streams of their own, so that asking
+    seed : of both draws. Test and validation rows come from separate streams, so that asking
         for validation rows does not change the test set.
     groups : ``[N]``; validation rows are whole groups
 
@@ -370,15 +370,15 @@ def draw_stratified(labels: np.ndarray, share: float, rng: np.random.Generator) 
     sorted row numbers
     """
     classes, counts = np.unique(labels, return_counts=True)
-    wanted = share * counts
-    takes = np.minimum(np.floor(wanted).astype(int), counts - 1)
-    order = np.lexsort((rng.permutation(len(classes)), -(wanted - takes)))
-    short = round(share * len(labels)) - takes.sum()
-    able = order[takes[order] < counts[order] - 1]
-    takes[able[: max(short, 0)]] += 1
+    exact = share * counts
+    drawn = np.minimum(np.floor(exact).astype(int), counts - 1)
+    order = np.lexsort((rng.permutation(len(classes)), -(exact - drawn)))
+    missing = round(share * len(labels)) - drawn.sum()
+    can_give = order[drawn[order] < counts[order] - 1]
+    drawn[can_give[: max(missing, 0)]] += 1
     rows = [
         rng.permutation(np.flatnonzero(labels == c))[:n]
-        for c, n in zip(classes, takes, strict=True)
+        for c, n in zip(classes, drawn, strict=True)
     ]
     return np.sort(np.concatenate(rows)).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""Find the file behind a data set: in a folder of yours, in the cache, or by download.
+"""Find the file behind a data set: in your own folder, in the cache, or by download.
 
 `find` looks in this order, and checks a file wherever it finds it:
 
@@ -150,7 +150,7 @@ def find(source: Source, *, progress: bool = True) -> Path:
         with suppress(FileNotFoundError):  # another process was faster
             os.replace(cached, aside)
         warnings.warn(
-            f"{cached}: {problem}. It was set aside as {aside.name} and is fetched again",
+            f"{cached}: {problem}. It was set aside as {aside.name} and will be downloaded again",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -219,7 +219,7 @@ def _fetch(source: Source, path: Path, progress: bool) -> None:
 
 
 def _download(url: str, file: BinaryIO, source: Source, progress: bool) -> None:
-    """Copy what an address answers with into a file, within the limits of size and time."""
+    """Download an address into a file, within the limits on size and time."""
     deadline = time.monotonic() + DEADLINE
     request = urllib.request.Request(url, headers={"User-Agent": "etgp-viz"})
     with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
@@ -232,7 +232,7 @@ def _download(url: str, file: BinaryIO, source: Source, progress: bool) -> None:
         )
         received = 0
         with bar:
-            while chunk := answer.read1(CHUNK):  # what has arrived, without waiting for more
+            while chunk := answer.read1(CHUNK):  # whatever has arrived, without waiting for more
                 received += len(chunk)
                 if received > source.limit:
                     raise ValueError(f"expected at most {source.limit} bytes, got more")

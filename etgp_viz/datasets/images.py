@@ -1,7 +1,7 @@
 """The paper's two sets of images, read straight from the archives in which they are published.
 
 Nothing is unpacked to the disk. Every member must have the size and kind of the published format,
-so that an archive made to fill the memory is refused. The archives have no published checksum; the
+so that an archive designed to exhaust the memory is refused. The archives have no published checksum; the
 zip format's own (CRC-32) shows damage.
 """
 
@@ -37,11 +37,11 @@ CHARACTERFONT = uci(
 
 UNCHECKED = "The archive has no published checksum: its format and CRC-32 are checked instead."
 
-IMAGE_BYTES = 100_000  # at most, of a PNG with 32 × 32 grey pixels
-IMAGES = 200_000  # at most, in an archive
+IMAGE_BYTES = 100_000  # upper limit for a PNG with 32 × 32 grey pixels
+IMAGES = 200_000  # upper limit in an archive
 
-FONT_BYTES = 500_000_000  # at most, of the table of one font
-FONTS = 1000  # at most, in an archive
+FONT_BYTES = 500_000_000  # upper limit for the table of one font
+FONTS = 1000  # upper limit in an archive
 PIXELS = [f"r{row}c{column}" for row in range(20) for column in range(20)]
 
 
@@ -167,8 +167,8 @@ def _members(
     # A compression that zipfile does not know is a NotImplementedError, a password a RuntimeError.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise ValueError(
-            f"{path}: expected a complete zip archive, got: {error}. Remove it, and it is fetched "
-            "again"
+            f"{path}: expected a complete zip archive, got: {error}. Remove it, and it will be "
+            "downloaded again"
         ) from error
 
 

@@ -18,7 +18,7 @@ from etgp_viz.datasets.dataset import Card, Dataset, Table, split_and_scale
 
 __all__ = ["OwnFile", "from_arrays", "from_csv", "from_dataframe"]
 
-# A column of text with more distinct values than this share of the rows holds names, not kinds.
+# A column of text with more distinct values than this share of the rows holds names, not categories.
 MAX_LEVELS = 0.5
 # A column of text of which more than this share are numbers is numeric with a few odd entries.
 MAX_NUMBERS = 0.5
@@ -124,7 +124,7 @@ def from_dataframe(
         raise ValueError("frame: expected rows, got none")
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
-        raise ValueError(f"frame: expected different names of columns, got {twice!r} twice")
+        raise ValueError(f"frame: expected different column names, got {twice!r} twice")
     column = _column(frame, target, "target")
     left_out = {_column(frame, item, "drop") for item in drop}
     if column in left_out:
@@ -136,7 +136,7 @@ def from_dataframe(
     for item in frame.columns.drop(column):
         for key, values, is_numeric in _inputs(frame[item], str(item)):
             if key in columns:
-                raise ValueError(f"frame: expected different names of inputs, got {key!r} twice")
+                raise ValueError(f"frame: expected different input names, got {key!r} twice")
             columns[key] = values
             numeric.append(is_numeric and bool(standardise))
     if not columns:
@@ -251,7 +251,7 @@ def _read(path: Path, layout: dict[str, Any]) -> Any:
 
 
 def _labels(texts: Any) -> Any:
-    """Labels as they stand in the file, blank ones missing; numbers if all others are numbers."""
+    """Labels as in the file, blank ones missing; as numbers if all others are numbers."""
     import pandas as pd
 
     labels = texts.where(texts.str.strip() != "")
@@ -338,8 +338,8 @@ def _column(frame: Any, item: str | int, argument: str) -> Any:
         return item
     if isinstance(item, (int, np.integer)) and -len(frame.columns) <= item < len(frame.columns):
         return frame.columns[item]
-    some = ", ".join(map(repr, frame.columns[:8])) + (", …" if len(frame.columns) > 8 else "")
-    raise ValueError(f"{argument}: expected a column ({some}), got {item!r}")
+    names = ", ".join(map(repr, frame.columns[:8])) + (", …" if len(frame.columns) > 8 else "")
+    raise ValueError(f"{argument}: expected a column ({names}), got {item!r}")
 
 
 def _inputs(series: Any, name: str) -> list[tuple[str, np.ndarray, bool]]:
@@ -366,7 +366,7 @@ def _inputs(series: Any, name: str) -> list[tuple[str, np.ndarray, bool]]:
     levels = np.unique(texts)
     if len(levels) > max(2, MAX_LEVELS * len(texts)):
         raise ValueError(
-            f"frame: the column {name!r} has {len(levels)} different texts in {len(texts)} rows; "
+            f"frame: the column {name!r} has {len(levels)} different values in {len(texts)} rows; "
             f"leave it out with drop=[{name!r}], or turn it into numbers"
         )
     return [(f"{name} = {level}", (texts == level).astype(float), False) for level in levels]

@@ -1,7 +1,7 @@
 """The claims of the paper, checked against a table of results.
 
-Each verdict is *holds here*, *does not hold here* or *not tested here*. No verdict is written down
-here: a claim is a function of the table that returns comparisons, with their figures and whether
+Each verdict is *holds here*, *does not hold here* or *not tested here*. No verdict is hard-coded:
+a claim is a function of the table that returns comparisons, with their figures and whether
 they came out as the paper says.
 """
 
@@ -80,7 +80,7 @@ class Finding:
         ]
         if total := len(self.comparisons):
             lines.append(f"    As claimed in {self.num_as_claimed} of {total} comparisons:")
-        lines += [f"    {'✓' if one.as_claimed else '✗'} {one.words}" for one in self.comparisons]
+        lines += [f"    {'✓' if item.as_claimed else '✗'} {item.words}" for item in self.comparisons]
         return "\n".join(lines)
 
 
@@ -102,7 +102,7 @@ def examine(table: pd.DataFrame, *, paper: bool = False) -> tuple[Finding, ...]:
     >>> from etgp_viz.experiments import claims
     >>> table = experiments.reference()
     >>> findings = claims.examine(table[table["dataset"] == "vowel"])
-    >>> [one.claim.name for one in findings if one.verdict == claims.UNTESTED][0]
+    >>> [finding.claim.name for finding in findings if finding.verdict == claims.UNTESTED][0]
     'avila: better than SVGP'
     """
     return _examine(Evidence(table, paper))
@@ -133,7 +133,7 @@ def page(table: pd.DataFrame, *, paper: bool = False) -> str:
         "The best of several models is the one with the best score of the same kind on validation "
         "rows.",
         f"Means over {over}, ± standard error; with so few seeds a small lead means little. Models "
-        "are compared seed by seed, because a seed also draws the splits.",
+        "are compared seed by seed, because a seed also decides the splits.",
         ", ".join(f"{counts[verdict]} {verdict}" for verdict in (HOLDS, FAILS, UNTESTED)) + ".",
         made_by(table),
     ]

@@ -38,7 +38,7 @@ SMALL, LARGE = ("vowel", "absenteeism"), ("avila", "devangari", "characterfont")
 class Score:
     """The scores of a model on one data set, seed by seed.
 
-    A seed also draws the splits, so two models are compared seed by seed: on equal rows.
+    A seed also decides the splits, so two models are compared seed by seed, on the same rows.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Score:
 
 
 class SpeedUp(NamedTuple):
-    """How many times as long a rival takes, and the range of that from quartile to quartile."""
+    """How many times as long a rival takes, with the range from quartile to quartile."""
 
     times: float
     low: float
@@ -191,7 +191,7 @@ class Evidence:
     def both_ways(
         self, dataset: str, model: str, num_inducing: int | None = None
     ) -> tuple[Score, Score] | None:
-        """Log-likelihoods (BA, PE) of the *same* trainings, those that were chosen for PE."""
+        """Log-likelihoods (BA, PE) of the *same* runs, those that were chosen for PE."""
         cells = self._matching(dataset, [model], ["pe"], num_inducing)
         if not cells:
             return None
@@ -339,12 +339,12 @@ def vowel_some_runs(evidence: Evidence) -> Iterator[Comparison]:
     if shared is None or not len(runs):
         return
     top = runs.loc[runs["test_accuracy"].idxmax()]
-    which = (
+    settings = (
         f"{top['model']} {top['inference']}, dropout {top['dropout']:g}, M {top['num_inducing']}"
     )
     yield Comparison(
         top["test_accuracy"] >= shared.mean,
-        f"vowel: the best of {len(runs)} ETGP runs on the TEST rows ({which}) "
+        f"vowel: the best of {len(runs)} ETGP runs on the TEST rows ({settings}) "
         f"{top['test_accuracy']:.3f} against {shared}",
     )
 
@@ -384,7 +384,7 @@ def likelihood_follows(evidence: Evidence) -> Iterator[Comparison]:
 def _bayesian(
     evidence: Evidence, name: str, num_inducing: int | None = None
 ) -> Iterator[tuple[Score, Score]]:
-    """Log-likelihoods (BA, PE) of each flow, of the same trainings."""
+    """Log-likelihoods (BA, PE) of each flow, from the same runs."""
     for model in ETGPS:
         pair = evidence.both_ways(name, model, num_inducing)
         if pair is not None:

@@ -51,7 +51,7 @@ def detail(trained: Trained, tested: Mapping[str, Prediction]) -> dict[str, Any]
     - ``projection``: data and inducing points in two dimensions, see `_projection`
     """
     point = tested["pe"]
-    center, directions = principal_directions(trained.data.train[0])
+    centre, directions = principal_directions(trained.data.train[0])
     classes = np.argsort(
         -np.bincount(point.labels, minlength=trained.data.num_classes), kind="stable"
     )
@@ -66,8 +66,8 @@ def detail(trained: Trained, tested: Mapping[str, Prediction]) -> dict[str, Any]
                 way: asdict(reliability(test.p, test.labels)) for way, test in tested.items()
             },
             "hardest": _hardest(point, trained.data.rows["test"]),
-            "line": _along_line(trained, center, directions[0], shown),
-            "projection": _projection(trained, center, directions, shown),
+            "line": _along_line(trained, centre, directions[0], shown),
+            "projection": _projection(trained, centre, directions, shown),
         }
     )
 
@@ -85,12 +85,12 @@ def principal_directions(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     With one input the second direction is zero. The largest entry of a direction is positive, so
     that it does not depend on the solver.
     """
-    center = X.mean(axis=0)
-    _, _, right = np.linalg.svd(X - center, full_matrices=False)
+    centre = X.mean(axis=0)
+    _, _, right = np.linalg.svd(X - centre, full_matrices=False)
     directions = np.zeros((2, X.shape[1]))
     directions[: len(right[:2])] = right[:2]
     largest = np.argmax(np.abs(directions), axis=1)
-    return center, directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
+    return centre, directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
 
 
 def _elbo(values: np.ndarray) -> dict[str, np.ndarray]:
@@ -106,7 +106,7 @@ def _hardest(point: Prediction, rows: np.ndarray) -> list[dict[str, Any]]:
 
 
 def _along_line(
-    trained: Trained, center: np.ndarray, direction: np.ndarray, classes: np.ndarray
+    trained: Trained, centre: np.ndarray, direction: np.ndarray, classes: np.ndarray
 ) -> dict[str, Any]:
     """What the model has learnt on the line x̄ + t v₁, for a few classes.
 
@@ -117,9 +117,9 @@ def _along_line(
 
     of the flows G(·; θᶜ(x)): for LINEAR its bᶜ(x) and aᶜ(x), for others the offset and mean slope.
     """
-    scores = (trained.data.train[0] - center) @ direction
+    scores = (trained.data.train[0] - centre) @ direction
     t = np.linspace(scores.min(), scores.max(), LINE_POINTS)
-    X = center + t[:, None] * direction
+    X = centre + t[:, None] * direction
     line = {"t": t, "classes": classes}
     if trained.run.is_etgp:
         network = trained.model.network
@@ -135,7 +135,7 @@ def _along_line(
 
 
 def _projection(
-    trained: Trained, center: np.ndarray, directions: np.ndarray, classes: np.ndarray
+    trained: Trained, centre: np.ndarray, directions: np.ndarray, classes: np.ndarray
 ) -> dict[str, Any]:
     """``data`` and ``inducing`` points ``[·, 2]``, at most 300 of each, with the data's labels.
 
@@ -147,9 +147,9 @@ def _projection(
     owners = [-1] if len(sets) == 1 else classes[: max(1, PROJECTED // len(sets[0]))].tolist()
     chosen = np.concatenate([sets[owner] for owner in owners])
     return {
-        "data": (X[few] - center) @ directions.T,
+        "data": (X[few] - centre) @ directions.T,
         "labels": Y[few, 0],
-        "inducing": ((chosen - center) @ directions.T)[:PROJECTED],
+        "inducing": ((chosen - centre) @ directions.T)[:PROJECTED],
         "inducing_labels": np.repeat(owners, len(sets[0]))[:PROJECTED],
     }
 

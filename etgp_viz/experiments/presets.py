@@ -219,11 +219,11 @@ def grid(
     ----------
     preset : ``"quick"``, ``"laptop"`` or ``"paper"``
     datasets : these instead of the preset's: names of published data sets, or ``FILE.csv:COLUMN``
-        for a file of yours and its column of labels. A data set without a recipe of its own is
+        for your own file and its label column. A data set without its own recipe is
         trained by the preset's general recipe.
     models : only these, keys of `etgp_viz.experiments.MODELS`
     num_inducing, seeds : only these, instead of the preset's
-    steps : of every training, instead of the preset's
+    steps : of every run, instead of the preset's
 
     Returns
     -------
@@ -257,20 +257,20 @@ def grid(
 def _checked(preset: Preset, name: str, num_inducing: Sequence[int] | None) -> str:
     """The name of a data set in runs; a bad data set is refused before the first run.
 
-    The name of a file of one's own includes its checksum: if the file changes, its runs are new.
+    The name of a user's file includes its checksum: if the file changes, its runs are new.
     """
     if name in preset.recipes:
         return name
     from etgp_viz import datasets
 
-    own = datasets.OwnFile.parse(name)
-    if own is None:
+    own_file = datasets.OwnFile.parse(name)
+    if own_file is None:
         return check_choice(name, "datasets", (*datasets.published(), "FILE.csv:COLUMN"))
     rows = datasets.load(name, validation=preset.other.validation).train[0]
     distinct, M = len(np.unique(rows, axis=0)), max(num_inducing or preset.num_inducing)
     if distinct < M:
         fail("num_inducing", f"at most {distinct}, the distinct training rows of {name}", str(M))
-    return own.name_with_checksum()
+    return own_file.name_with_checksum()
 
 
 def _counts(preset: Preset, dataset: str, model: str) -> tuple[int, ...]:
@@ -282,8 +282,8 @@ def _has_seed(preset: Preset, run: Run) -> bool:
     """Whether the model of a run is trained with its seed; the race is run once."""
     if run.model == SPEED:
         return run.seed == preset.seeds[0]
-    one = run.sharing and preset.recipe(run.dataset).one_seed
-    return run.seed in (preset.seeds[:1] if one else preset.seeds)
+    one_seed = run.sharing and preset.recipe(run.dataset).one_seed
+    return run.seed in (preset.seeds[:1] if one_seed else preset.seeds)
 
 
 def _runs(recipe: Recipe, run: Run) -> Iterator[Run]:

@@ -115,8 +115,8 @@ def load(path: str | Path) -> pd.DataFrame:
     """
     header, rows, _ = _whole_runs(_file(path))
     last = {row["id"]: row["attempt"] for row in rows}
-    kept = [row for row in rows if row["attempt"] == last[row["id"]]]
-    frame = pd.DataFrame(kept, columns=list(COLUMNS))
+    latest = [row for row in rows if row["attempt"] == last[row["id"]]]
+    frame = pd.DataFrame(latest, columns=list(COLUMNS))
     for name in COLUMNS:
         if name not in TEXT_COLUMNS:
             frame[name] = pd.to_numeric(frame[name].replace("", None))
@@ -158,7 +158,7 @@ def made_by(table: pd.DataFrame) -> str:
 
     Returns
     -------
-    the command, the processor, and how many of the command's runs are there
+    the command, the processor, and how many of the command's runs it holds
 
     Examples
     --------
@@ -183,7 +183,7 @@ def _whole_runs(file: GrowingTable) -> tuple[dict[str, Any], list[dict[str, Any]
     Rows of the same attempt at a run have the same number under the key ``attempt``.
     """
     contents: TableContents = file.read()
-    whole: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     run: list[dict[str, Any]] = []
     end = contents.start
     for number, row in enumerate(contents.rows):
@@ -191,9 +191,9 @@ def _whole_runs(file: GrowingTable) -> tuple[dict[str, Any], list[dict[str, Any]
             file.fail_at(number)
         run.append(row)
         if len(run) == int(row["rows"]):
-            whole += [one | {"attempt": number} for one in run]
+            rows += [run_row | {"attempt": number} for run_row in run]
             end, run = contents.ends[number], []
-    return contents.header, whole, end
+    return contents.header, rows, end
 
 
 # --- what comes with the package -----------------------------------------------------------------

@@ -91,7 +91,7 @@ def execute(run: Run) -> Outcome:
 
 
 def _give_back_memory() -> None:
-    """Return to the system what earlier runs of this worker left, where the C library can."""
+    """Return memory that earlier runs of this worker left to the system, if the C library can."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
@@ -256,7 +256,7 @@ def _complete(run: Run, data: Dataset, rows: list[dict[str, Any]]) -> list[dict[
 def _race(run: Run, data: Dataset) -> list[dict[str, Any]]:
     """A row for each contestant: median and quartiles of a step over ``run.steps`` rounds.
 
-    Models that are trained one after another meet the machine in different moods. Here they take
+    Models that are trained one after another find the machine in different states. Here they take
     turns, round by round, so that a busy minute slows down all of them. A turn is a few steps of
     `etgp_viz.fit` in a row, as in an epoch; the step before them, which finds the caches full of
     another model's numbers, does not count.
@@ -296,7 +296,7 @@ def _race(run: Run, data: Dataset) -> list[dict[str, Any]]:
 
 
 def _stock_svgp(model: Any) -> Any:
-    """An SVGP as users of GPflow have it, with GPflow's own expectations, slower than ours."""
+    """GPflow's stock SVGP, with GPflow's own expectations, which are slower than ours."""
     from etgp_viz.backend import gpflow
 
     C = model.num_classes

@@ -1,4 +1,4 @@
-"""`Run`: everything that one training of the grid depends on, and the columns of its results."""
+"""`Run`: everything that one run of the grid depends on, and the columns of its results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def model_label(model: str, sharing: str = "") -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """One training of one model on one data set; an ETGP's gives a PE row and a BA row.
+    """One training run of one model on one data set; an ETGP run gives a PE row and a BA row.
 
     Parameters
     ----------
@@ -114,11 +114,11 @@ class Run:
 
     @property
     def is_etgp(self) -> bool:
-        """Whether there is a network, and with it a point estimate and a Bayesian average."""
+        """Whether the model has a network, and so a point estimate and a Bayesian average."""
         return self.model in names.ETGPS
 
     def settings(self) -> dict[str, Any]:
-        """The fields as a table holds them: the widths as one word, such as ``200x200``."""
+        """The fields as stored in a table: the widths as one word, such as ``200x200``."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return values | {"hidden": "x".join(map(str, self.hidden))}
 
@@ -138,7 +138,7 @@ class Outcome:
 
 
 def short_name(dataset: str) -> str:
-    """The name of a data set in figures: a file of one's own without its folder and checksum.
+    """The name of a data set in figures: your own file without its folder and checksum.
 
     >>> short_name("data/mine.csv:species#0123abcd")
     'mine.csv:species'

@@ -19,7 +19,7 @@ from etgp_viz.rivals.names import ETGPS
 __all__ = ["METRICS", "SCORES", "closest_look", "select", "speed_ups", "summarise"]
 
 SCORES = ("log_likelihood", "accuracy")
-#: the part of a cell's name that a failed run has, which predicts in no way
+#: the columns of a cell that a failed run, which predicts nothing, also has
 TRAINED = tuple(name for name in CELL if name != "inference")
 
 METRICS = (

@@ -29,7 +29,7 @@ __all__ = [
     *("series_terms", "spectrum", "two_classes", "variances"),
 ]
 
-# Height and margins of the heat maps that stand beside one another.
+# Height and margins of the heat maps, which are shown side by side.
 MAP_HEIGHT, MAP_MARGIN = 340, {"r": 20, "t": 50}
 HEIGHT, MARGIN = 320, {"r": 20, "t": 50}
 # End of the colour scale of differences, in standard errors.
@@ -319,9 +319,9 @@ def _update_convergence(fig: go.Figure, record: Convergence, refit: bool = False
     names = [plotting.coloured("error", ERROR), "– – expected, like 1/√m"]
     if has_bound:
         names = [names[0], "– – expected", plotting.coloured("··· left out", LEFT_OUT)]
-    shown = np.concatenate(curves if has_bound else curves[:2])
+    heights = np.concatenate(curves if has_bound else curves[:2])
     layout = {
-        "yaxis.range": plotting.limits(fig, "yaxis", np.log10(np.maximum(shown, 1e-4)), refit),
+        "yaxis.range": plotting.limits(fig, "yaxis", np.log10(np.maximum(heights, 1e-4)), refit),
         "annotations[0].text": plotting.heading_text("error against draws", ", ".join(names)),
     }
     visible = [True, True, has_bound]

@@ -43,8 +43,7 @@ def _blank_paths(record: WarpedPaths) -> go.Figure:
             suffix = "" if s == 0 else f", draw {s + 1}"
             traces.append(plotting.line(x, curves[s], name + suffix, colour, **look))
     title = (
-        f"draws of the latent f₀ and the warped {plotting.coloured('f = G(f₀; θ(x))', WARPED)}; "
-        "shaded: central 95 %"
+        f"draws of f₀ and of {plotting.coloured('f = G(f₀; θ(x))', WARPED)}; shaded: central 95 %"
     )
     return plotting.figure(
         traces,

@@ -24,7 +24,7 @@ MARKERS = (
     *("triangle-down", "cross", "x", "star"),
 )
 GLYPHS = "●■◆▲▼✚✖★"
-# With one input the data of each class stand in a row of their own above the probabilities.
+# With one input the data of each class have their own row above the probabilities.
 ROW = 0.07
 # Opacity of the map where all classes are equally likely, and where one is certain.
 FAINT, FULL = 0.04, 0.8
@@ -52,7 +52,7 @@ PANEL = 400, {"r": 15, "t": 62}  # height and margins
 
 
 def _fit_window(fig: go.Figure, window: Window) -> None:
-    """Let the axes span a window: with two inputs a unit is as long upwards as sideways."""
+    """Let the axes span a window: with two inputs both axes have the same scale."""
     flat = window.y is not None
     name = "input x₁" if flat else "input x"
     fig.layout.xaxis.update(title={"text": name}, range=_ends(window.x), constrain="domain")
@@ -112,9 +112,9 @@ def _update_class_regions(fig: go.Figure, record: Classes, refit: bool = False) 
             if not flat and c < C:
                 area.update(x=window.x, y=record.probabilities[c])
         for c, trace in enumerate(points):
-            own = record.X[record.labels == c]
-            height = own[:, 1] if flat else np.full(len(own), 1.0 + ROW * (c + 1))
-            trace.update(x=own[:, 0], y=height, visible=c < C)
+            X = record.X[record.labels == c]
+            height = X[:, 1] if flat else np.full(len(X), 1.0 + ROW * (c + 1))
+            trace.update(x=X[:, 0], y=height, visible=c < C)
         _fit_window(fig, window)
         if not flat:
             fig.layout.yaxis.update(_probability_axis(C))

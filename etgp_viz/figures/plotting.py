@@ -1,4 +1,4 @@
-"""What pictures share: axes that hold still, labels that keep apart, what is drawn as a table."""
+"""Shared by all pictures: stable axes, labels that keep apart, and drawn numbers as a table."""
 
 import io
 import re
@@ -211,7 +211,7 @@ def line(x: np.ndarray, y: np.ndarray, name: str, colour: str, **look: Any) -> g
 
 
 def dots(name: str, colour: str | None, size: float, hover: str, **look: Any) -> go.Scatter:
-    """Markers without a line, still without points; `look` is more of plotly's ``marker``."""
+    """Markers without a line, and as yet without points; `look` is more of plotly's ``marker``."""
     marker = {"color": colour, "size": size, **look}
     hover = f"{hover}<extra></extra>"
     return go.Scatter(x=[], y=[], name=name, mode="markers", marker=marker, hovertemplate=hover)
@@ -316,5 +316,5 @@ def mark(at: float, **look: Any) -> dict[str, Any]:
 
 
 def marked(at: float) -> dict[str, Any]:
-    """Changes of a layout that move its first `mark`."""
+    """Layout changes that move the first `mark`."""
     return {"shapes[0].x0": at, "shapes[0].x1": at}

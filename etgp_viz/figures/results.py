@@ -132,7 +132,7 @@ def mark_heights(series: Series) -> np.ndarray:
 
 
 def _score_texts(record: Panel, series: Series) -> list[str]:
-    """What each mark says when the mouse is over it."""
+    """Hover text of each mark."""
     digits = METRICS[record.metric].digits + 1
     texts = []
     for row, mean, error, seeds in zip(
@@ -164,11 +164,11 @@ def _log_ticks(ends: list[float]) -> list[float]:
 
 
 def _score_heading(record: Panel) -> str:
-    shown = [series.way for series in record.series if len(series.rows)]
-    if not shown:
+    ways = [series.way for series in record.series if len(series.rows)]
+    if not ways:
         nothing = "nothing was measured: choose another M, or another metric"
         return plotting.heading_text(record.title, nothing)
-    marks = [plotting.coloured(f"{LOOKS[way][4]} {SHORT[way]}", LOOKS[way][0]) for way in shown]
+    marks = [plotting.coloured(f"{LOOKS[way][4]} {SHORT[way]}", LOOKS[way][0]) for way in ways]
     lines = [marks] if len(marks) <= 4 else [marks[:3], marks[3:]]
     legend = "<br>".join("   ".join(line) for line in lines)
     return plotting.heading_text(record.title, legend)
@@ -210,7 +210,7 @@ confusion = Picture(_blank_confusion, _update_confusion)
 
 
 def _blank_reliability(record: ReliabilityBins) -> go.Figure:
-    """The bins as circles whose area grows with their rows, and the diagonal of perfect honesty."""
+    """The bins as circles whose area grows with their rows, and the diagonal of perfect calibration."""
     diagonal = np.array([0.0, 1.0])
     perfect = plotting.line(
         diagonal, diagonal, "perfectly calibrated", style.NEUTRAL, dash="dot", hoverinfo="skip",
@@ -304,13 +304,13 @@ hardest = Picture(_blank_hardest, _update_hardest)
 
 
 def _image_place(k: int) -> dict[str, Any]:
-    """Between the name of row k and the axis."""
+    """Position of the image of row k, between its name and the axis."""
     place = {"xref": "paper", "yref": "y", "x": -0.005, "y": k, "sizex": 0.25, "sizey": 0.8}
     return {**place, "xanchor": "right", "yanchor": "middle", "source": "", "visible": False}
 
 
 def _png_address(pixels: np.ndarray) -> str:
-    """Pixels in [0, 1] as a PNG in a data address, dark on light."""
+    """Pixels in [0, 1] as a PNG in a data URL, dark on light."""
     large = np.kron(1.0 - pixels, np.ones((ZOOM, ZOOM)))
     file = io.BytesIO()
     matplotlib_image.imsave(file, large, cmap="gray", vmin=0.0, vmax=1.0, format="png")
@@ -332,7 +332,7 @@ def _blank_training_curve(record: Curve) -> go.Figure:
 
 
 def _update_training_curve(fig: go.Figure, record: Curve, refit: bool = False) -> None:
-    """Show another training. The axes always fit all but its first tenth, which lies far below."""
+    """Show another training run. The axes fit all but its first tenth, which lies far below."""
     tail = record.value[len(record.value) // 10 :]
     layout = {
         "xaxis.range": [0.0, max(float(record.epoch[-1]), 1.0)],
@@ -422,9 +422,9 @@ def _update_projection(fig: go.Figure, record: Projection, refit: bool = False) 
         "text": [[record.names[c] for c in record.labels], None],
         "marker.color": [colours, style.NEUTRAL],
     }
-    whose = "for all classes" if record.is_shared else "of some classes"
+    classes = "for all classes" if record.is_shared else "of some classes"
     title = plotting.heading_text(
-        f"✚ {M} inducing points {whose}",
+        f"✚ {M} inducing points {classes}",
         f"● {len(record.data)} training rows; a colour for each class",
     )
     layout: dict[str, Any] = {"annotations[0].text": title}

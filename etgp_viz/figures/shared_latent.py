@@ -28,7 +28,7 @@ DIM = 0.15
 CROWD, SMALL = 10, 10
 # Opacity of the bands around processes and of the stacked probabilities.
 BAND, AREA = 0.18, 0.75
-# Points of the maps from the pivot to the other classes, if a record has none of its own.
+# Points of the maps from the pivot to the other classes, if a record has none.
 MAP_POINTS = 81
 
 
@@ -147,10 +147,10 @@ def _blank_latents(record: Latents) -> go.Figure:
 
 def _update_latents(fig: go.Figure, record: Latents, refit: bool = False) -> None:
     shared, C, N = record.is_shared, record.num_classes, len(record.x)
-    own = record.values[:0] if shared else record.values
+    latents = record.values[:0] if shared else record.values
     paint(fig, 1, C)
     limits = plotting.limits(fig, "yaxis", record.values, refit)
-    lines, ends = line_updates(own, N), np.resize(record.values[:, -1], C)
+    lines, ends = line_updates(latents, N), np.resize(record.values[:, -1], C)
     traces = {
         "y": [record.values[0], *lines["y"], name_heights(ends, limits)],
         "visible": [shared, *lines["visible"], not shared],
@@ -233,7 +233,7 @@ def _blank_probabilities(record: Probabilities) -> go.Figure:
         xaxis=plotting.axis("input x", range=[x[0], x[-1]]),
         yaxis=plotting.axis("probability", range=[0.0, 1.0], nticks=5),
         annotations=[plotting.heading("class probabilities: the softmax of the processes")],
-        # Grey would drown in the colours.
+        # Grey would be lost among the colours.
         shapes=[plotting.mark(record.at, color=style.PALETTE[7], width=1.5)],
     )
 

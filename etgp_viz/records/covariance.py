@@ -400,9 +400,9 @@ def _products(c: np.ndarray, d: np.ndarray) -> np.ndarray:
     BLAS starts threads for a product with very many rows, and on a busy machine it waits for them
     a hundred times longer than the work takes. Products of blocks of draws are too small for that.
     """
-    whole = len(c) - len(c) % BLOCK
-    blocks_c, blocks_d = (z[:whole].reshape(-1, BLOCK, z.shape[1]) for z in (c, d))
-    rest = c[whole:].T @ d[whole:]
+    end = len(c) - len(c) % BLOCK
+    blocks_c, blocks_d = (z[:end].reshape(-1, BLOCK, z.shape[1]) for z in (c, d))
+    rest = c[end:].T @ d[end:]
     return np.sum(np.swapaxes(blocks_c, 1, 2) @ blocks_d, axis=0) + rest
 
 

@@ -57,9 +57,9 @@ WITHIN = 3.0
 EXPECTED_SHARE = float(norm.cdf(WITHIN) - norm.cdf(-WITHIN))
 # Eigenvalues below this share of the largest are rounding errors.
 RANK_TOLERANCE = 1e-13
-# The smallest number of draws in a convergence, and how many numbers there are.
+# The smallest sample of a convergence curve, and the number of samples.
 FIRST_SIZE, NUM_SIZES = 20, 14
-# Joint draws of two classes that are drawn as dots.
+# Number of joint draws of two classes that are shown as dots.
 NUM_DOTS = 200
 
 
@@ -354,10 +354,10 @@ def convergence(series: HermiteSeries, F: np.ndarray, comparison: Comparison) ->
     sizes = np.unique(np.geomspace(FIRST_SIZE, S, NUM_SIZES).astype(int))
     estimates = empirical_of_first(_stacked(F, rows), _stacked(F, columns), sizes.tolist())
     bound = np.block([[series.truncation_error(c, d) for d in columns] for c in rows])
-    whole = _rms(comparison.analytic) or 1.0
+    scale = _rms(comparison.analytic) or 1.0
     error = np.sqrt(np.mean((estimates - comparison.analytic) ** 2, axis=(1, 2)))
     expected = _rms(comparison.standard_error) * np.sqrt(S / sizes)
-    return Convergence(sizes, error / whole, expected / whole, _rms(bound) / whole)
+    return Convergence(sizes, error / scale, expected / scale, _rms(bound) / scale)
 
 
 def spectrum(series: HermiteSeries) -> Spectrum:

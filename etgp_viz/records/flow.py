@@ -48,7 +48,7 @@ class WarpedPaths:
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of a flow over x, constrained: the numbers that stand in its formula.
+    """The parameters of a flow over x, constrained: the numbers that appear in its formula.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ POINTS = 150
 
 @dataclass(frozen=True)
 class Curve:
-    """The ELBO and its parts over the steps of a training: elbo = expected − kl − penalty.
+    """The ELBO and its parts over the steps of a training run: elbo = expected − kl − penalty.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Curve:
 
 
 class LiveTraining:
-    """A training that advances by as many steps as you ask for.
+    """A training run that advances by as many steps as you ask for.
 
     Parameters
     ----------

@@ -225,7 +225,7 @@ def interpolate_from_identity(flow: Flow, values: np.ndarray, amount: float) -> 
     Parameters
     ----------
     flow : the family of maps, with P parameters
-    values : constrained parameters ``[..., P]``, the numbers that stand in the flow's formula
+    values : constrained parameters ``[..., P]``, the numbers that appear in the flow's formula
     amount : how far to go from the identity to the values
 
     Returns
@@ -320,10 +320,11 @@ def random_network(
     # One class after another, so that a larger C leaves the first classes as they are.
     output, P = network.output, flow.num_params
     fan_in = output.weights.shape[0]
-    own = amount * rng.normal(size=(num_classes, fan_in + 1, P)) * np.maximum(np.abs(start), 1.0)
-    weights = own[:, :-1].transpose(1, 2, 0).reshape(fan_in, P * num_classes)
+    draws = amount * rng.normal(size=(num_classes, fan_in + 1, P))
+    draws *= np.maximum(np.abs(start), 1.0)
+    weights = draws[:, :-1].transpose(1, 2, 0).reshape(fan_in, P * num_classes)
     output.weights.assign(weights / np.sqrt(fan_in))
-    output.bias.assign(output.bias + 0.5 * own[:, -1].T.ravel())
+    output.bias.assign(output.bias + 0.5 * draws[:, -1].T.ravel())
     return network
 
 

@@ -237,13 +237,13 @@ def _summary(table: pd.DataFrame, metric: str, paper: bool) -> pd.DataFrame:
 
 
 def _series(way: str, rows: pd.DataFrame, metric: str) -> Series:
-    own, column = rows[rows["way"] == way], METRICS[metric].column
+    marks, column = rows[rows["way"] == way], METRICS[metric].column
     return Series(
         way,
-        own["row"].to_numpy(int),
-        own[column].to_numpy(float),
-        own[f"{column}_se"].to_numpy(float),
-        own["seeds"].to_numpy(int),
+        marks["row"].to_numpy(int),
+        marks[column].to_numpy(float),
+        marks[f"{column}_se"].to_numpy(float),
+        marks["seeds"].to_numpy(int),
     )
 
 
@@ -302,7 +302,7 @@ class Collection:
     looks : the rows whose runs have a close-up, one of each cell
     datasets : their names
     counts : their numbers of inducing points, the largest first
-    models : names from `etgp_viz.experiments.MODELS` → labels, of the models that are there
+    models : names from `etgp_viz.experiments.MODELS` → labels, of the models in the table
 
     Examples
     --------
@@ -331,7 +331,7 @@ class Collection:
         self.close_up_records = lru_cache(maxsize=16)(self._close_up_records)
 
     def run(self, dataset: str, model: str, way: str, num_inducing: int) -> pd.Series:
-        """The row of a run on a data set, or of the nearest one that there is.
+        """The row of a run on a data set, or of the most similar run in the table.
 
         For an ETGP it is the run that was chosen for its point estimate, whichever way it predicts,
         so that both ways show the same network.
@@ -353,8 +353,8 @@ class Collection:
             }
         )
         nearest = rows.loc[misses.sort_values(list(misses), kind="stable").index[0]]
-        same = self.table[self.table["id"] == nearest["id"]].set_index("inference", drop=False)
-        return same.loc[way if way in same.index else "pe"]
+        run = self.table[self.table["id"] == nearest["id"]].set_index("inference", drop=False)
+        return run.loc[way if way in run.index else "pe"]
 
     def name(self, row: pd.Series) -> str:
         """The label of a row's model, with its way of predicting if it has several."""

@@ -102,8 +102,8 @@ class Probabilities:
     @property
     def winner(self) -> tuple[int, float]:
         """The most probable class at the marked input, and its probability."""
-        there = self.values[:, np.argmin(np.abs(self.x - self.at))]
-        return int(np.argmax(there)), float(np.max(there))
+        p = self.values[:, np.argmin(np.abs(self.x - self.at))]
+        return int(np.argmax(p)), float(np.max(p))
 
 
 @dataclass(frozen=True)

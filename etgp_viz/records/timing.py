@@ -29,7 +29,7 @@ NAMES = {
     "num_inducing": "number of inducing points M",
     "num_data": "number of rows N",
 }
-#: measured now, measured elsewhere, fitted, and guessed by somebody
+#: measured now, measured elsewhere, fitted, and guessed by the reader
 KINDS = ("measured", "reference", "fit", "guess")
 
 

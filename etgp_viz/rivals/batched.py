@@ -32,8 +32,8 @@ __all__ = [
     "StackedRBF",
 ]
 
-# Processes go through in groups whose [C, M, N] temporaries have about this many numbers: small
-# enough for the allocator to reuse their memory, where larger ones come fresh from the system.
+# Processes are computed in groups whose [C, M, N] temporaries hold about this many numbers: small
+# enough for the allocator to reuse their memory rather than ask the system for more.
 NUMBERS_PER_GROUP = 1_000_000
 MAX_GROUPS = 64
 
@@ -90,14 +90,14 @@ class Stacked(gpflow.kernels.MultioutputKernel):
 
     @property
     def latent_kernels(self) -> tuple[gpflow.kernels.Kernel, ...]:
-        """The stack itself: its members are not objects of their own."""
+        """The stack itself: its members are not separate objects."""
         return (self,)
 
     @check_shapes("X: [N, D]", "X2: [N2, D]")
     def K(  # noqa: N802
         self, X: Tensor, X2: Tensor | None = None, full_output_cov: bool = True
     ) -> Tensor:
-        """All kernels at all pairs: ``[C, N, N2]``, or ``[N, C, N2, C]`` with the zeros between."""
+        """All kernels at all pairs: ``[C, N, N2]``, or ``[N, C, N2, C]`` with zeros between kernels."""
         covariances = self.covariances(X[None], (X if X2 is None else X2)[None])
         if not full_output_cov:
             return covariances
@@ -105,7 +105,7 @@ class Stacked(gpflow.kernels.MultioutputKernel):
 
     @inherit_check_shapes
     def K_diag(self, X: Tensor, full_output_cov: bool = True) -> Tensor:  # noqa: N802
-        """All kernels at every row: ``[N, C]``, or ``[N, C, C]`` with the zeros between."""
+        """All kernels at every row: ``[N, C]``, or ``[N, C, C]`` with zeros between kernels."""
         variances = tf.transpose(self.variances(X))
         return tf.linalg.diag(variances) if full_output_cov else variances
 
@@ -282,7 +282,7 @@ class BatchedPosterior(gpflow.posteriors.IndependentPosteriorMultiOutput):
         return self._post_process_mean_and_cov(mean, cov, full_cov, full_output_cov)
 
     def _shared_covariances(self, X: Tensor, full_cov: bool) -> tuple[Tensor, ...] | None:
-        """Kmm, Kmn and Knn ``[1, …]`` of the one kernel of all processes; None if each has one."""
+        """Kmm, Kmn and Knn ``[1, …]`` of the one kernel of all processes; None if each has its own."""
         if not isinstance(self.kernel, Broadcast):
             return None
         Kmm = gpflow.covariances.Kuu(self.X_data, self.kernel, jitter=gpflow.default_jitter())

@@ -82,7 +82,7 @@ class WideNetwork(gpflow.kernels.Kernel):
 
     @property
     def ard(self) -> bool:
-        """Whether each input has a weight variance of its own."""
+        """Whether each input has its own weight variance."""
         return self.weight_variances.shape.ndims > 0
 
     def _features(self, X: Tensor) -> Tensor:
@@ -144,7 +144,7 @@ class ArcCosine(WideNetwork):
 
     GPflow's ``ArcCosine`` shrinks cosines by 1e-15 and no more. With tens of inputs, the cosine of
     a vector with itself is occasionally rounded up by more than that, and the covariance is NaN:
-    too rare to show up in a test, frequent enough to end a training of many steps.
+    too rare to show up in a test, frequent enough to end a long training run.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ F = warp(g, x), and a softmax over F gives the class probabilities:
     `MixedSVGP`        F = W g, so that the classes are correlated
     `TGP`              F_c = G(g_c; θ_c(x)), one flow per class, parameters from a network
 
-No quadrature reaches C dimensions, so expectations are Monte Carlo averages over g. Sampling the
+Quadrature is not feasible in C dimensions, so expectations are Monte Carlo averages over g. Sampling the
 *latents* and warping them keeps every dependence between classes that a warp creates; GPflow's own
 ``Softmax`` sees marginal variances only, and drops the correlations of a mixing matrix.
 """
@@ -395,7 +395,7 @@ def _draw(mean: Tensor, variance: Tensor, noise: Tensor) -> Tensor:
 
 
 def _in_blocks(function: Callable[..., Tensor], rows: int, *arrays: Tensor) -> Tensor:
-    """``function(*arrays)`` ``[N, C]`` in blocks of about ``rows`` rows, to bound its memory."""
+    """``function(*arrays)`` ``[N, C]`` in blocks of about ``rows`` rows, to limit memory use."""
     N = arrays[0].shape[0] or tf.shape(arrays[0])[0]  # unknown only while a graph is traced
     blocks = -(-N // max(rows, 1))
     rows = -(-N // blocks)
@@ -427,7 +427,7 @@ def expected_log_softmax_of_gaussians(
 
     Returns
     -------
-    ``[N]``, differentiable by µ and σ
+    ``[N]``, differentiable in µ and σ
     """
     return differentiable(
         lambda mean, deviation: _value_and_gradients(mean, deviation, noise, labels),
@@ -439,13 +439,13 @@ def expected_log_softmax_of_gaussians(
 def _value_and_gradients(
     mean: Tensor, deviation: Tensor, noise: Tensor, labels: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The expectation ``[N]`` and its derivatives by µ and σ, both ``[N, C]``.
+    """The expectation ``[N]`` and its derivatives in µ and σ, both ``[N, C]``.
 
     d/dg_c (g_y − log Σ exp g) = 1[c = y] − softmax(g)_c, times ε_c for σ_c.
     """
     mu, sigma = tf.transpose(mean), tf.transpose(deviation)  # [C, N]
     draws = tf.transpose(noise, [0, 2, 1])
-    own = tf.one_hot(labels, mu.shape[0], axis=0, dtype=mu.dtype)
+    is_label = tf.one_hot(labels, mu.shape[0], axis=0, dtype=mu.dtype)
     num_draws = noise.shape[0]
 
     def add_draw(s: Tensor, value: Tensor, by_mu: Tensor, by_sigma: Tensor) -> tuple:
@@ -454,8 +454,8 @@ def _value_and_gradients(
         largest = tf.reduce_max(g, axis=0)
         exponentials = tf.exp(g - largest)
         total = tf.reduce_sum(exponentials, axis=0)
-        by_g = own - exponentials / total
-        log_p = tf.reduce_sum(own * g, axis=0) - largest - tf.math.log(total)
+        by_g = is_label - exponentials / total
+        log_p = tf.reduce_sum(is_label * g, axis=0) - largest - tf.math.log(total)
         return s + 1, value + log_p, by_mu + by_g, by_sigma + by_g * epsilon
 
     start = (0, tf.zeros_like(mu[0]), tf.zeros_like(mu), tf.zeros_like(mu))

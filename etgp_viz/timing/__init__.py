@@ -3,7 +3,7 @@
     table = timing.sweep(["etgp-linear", "svgp-batched"], classes=(2, 10, 50))
     timing.describe(table)  # what the table says, in sentences
 
-Nothing here imports TensorFlow: the models run in processes of their own.
+Nothing here imports TensorFlow: each model runs in its own process.
 """
 
 from etgp_viz.lazy import homes, lazy_names

@@ -29,7 +29,7 @@ REPEAT = 0.99
 BOOTSTRAP = 4000
 #: weight of the pooled spread beside a cell's own, in sessions
 PRIOR_SESSIONS = 4
-#: how much clocks and processors drift between runs in any case, in log time
+#: least drift of clocks and processors between runs, in log time
 SMALLEST_SPREAD = 0.01
 
 AXES = ("classes", "num_inducing", "num_data")
@@ -211,8 +211,8 @@ def bootstrap(
     draws = {}
     for key, values in medians.items():
         S = len(values)
-        own = np.sum((values - values.mean()) ** 2)
-        spread = np.sqrt((PRIOR_SESSIONS * pooled**2 + own) / (PRIOR_SESSIONS + S - 1))
+        deviation = np.sum((values - values.mean()) ** 2)
+        spread = np.sqrt((PRIOR_SESSIONS * pooled**2 + deviation) / (PRIOR_SESSIONS + S - 1))
         chosen = rng.choice(residuals, size=(size, S)).mean(axis=1)
         drift = SMALLEST_SPREAD * rng.normal(size=size)
         draws[key] = values.mean() + chosen * spread / max(pooled, 1e-12) + drift
@@ -280,8 +280,8 @@ class CostFit:
     def fixed_share(self, size: Size) -> float:
         """The share of the time at this size that does not depend on C, between 0 and 1."""
         larger = Size(2 * size.classes, size.num_data, size.num_inducing, size.num_inputs)
-        here, there = self.parts(size), self.parts(larger)
-        fixed = sum(seconds for name, seconds in here.items() if there[name] == seconds)
+        parts, doubled = self.parts(size), self.parts(larger)
+        fixed = sum(seconds for name, seconds in parts.items() if doubled[name] == seconds)
         return fixed / self.seconds(size)
 
 

@@ -55,7 +55,7 @@ def training_step(
 
 
 def actions(name: str, size: Size) -> dict[str, Callable[[], Any]]:
-    """Build a contestant and return what is timed.
+    """Build a contestant and return the calls to time.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class BatchedSVGP(gpytorch.models.ApproximateGP):
 
 
 def actions(name: str, size: Size) -> dict[str, Callable[[], Any]]:
-    """What is timed, as in `etgp_viz.timing.contestant_models.actions`.
+    """The calls to time, as in `etgp_viz.timing.contestant_models.actions`.
 
     The step is PyTorch's usual one: unlike that of `etgp_viz.fit`, it checks nothing.
     """

@@ -155,16 +155,16 @@ class Log:
     def _resume(self, file: GrowingTable) -> None:
         contents, self.measurements = _parse(file)
         for part in ("machine", "settings"):
-            here, there = self.header[part], contents.header.get(part, {})
-            changes = [key for key in here if there.get(key) != here[key]]
+            current, stored = self.header[part], contents.header.get(part, {})
+            changes = [key for key in current if stored.get(key) != current[key]]
             if changes:
-                text = ", ".join(f"{k} (there {there.get(k)}, here {here[k]})" for k in changes)
+                text = ", ".join(f"{k} (there {stored.get(k)}, here {current[k]})" for k in changes)
                 fail("resume", f"a file with the same {part}", f"{file.path.name} with {text}")
         self.header = contents.header
         file.truncate(contents.end)
 
     def add(self, measurement: Measurement) -> None:
-        """Keep a measurement, in memory too with only as many digits as the file has."""
+        """Keep a measurement, rounded in memory as it is in the file."""
         values = astuple(measurement)
         text = next(csv.reader([csv_line(values)]))
         self.measurements.append(Measurement.from_row(dict(zip(COLUMNS, text, strict=True))))
@@ -173,7 +173,7 @@ class Log:
 
     def of_cell(self, cell: tuple[str, int, int, int]) -> list[Measurement]:
         """The measurements of one model, C, N and M."""
-        return [one for one in self.measurements if one.cell == cell]
+        return [item for item in self.measurements if item.cell == cell]
 
     def table(self) -> pd.DataFrame:
         """The table so far."""
@@ -262,7 +262,7 @@ def tabulate(
 
 
 def _row(model: str, size: Size, measurements: list[Measurement]) -> dict[str, Any]:
-    first = {one.quantity: one.value for one in reversed(measurements)}
+    first = {item.quantity: item.value for item in reversed(measurements)}
     rounds = {quantity: _by_session(measurements, quantity) for quantity in QUANTITIES}
     row: dict[str, Any] = {
         "model": model,
@@ -284,9 +284,9 @@ def _row(model: str, size: Size, measurements: list[Measurement]) -> dict[str, A
 
 def _by_session(measurements: Iterable[Measurement], quantity: str) -> list[list[float]]:
     sessions: dict[int, list[float]] = {}
-    for one in measurements:
-        if one.quantity == quantity:
-            sessions.setdefault(one.session, []).append(float(one.value))
+    for item in measurements:
+        if item.quantity == quantity:
+            sessions.setdefault(item.session, []).append(float(item.value))
     return list(sessions.values())
 
 
@@ -316,5 +316,5 @@ def _parse(file: GrowingTable) -> tuple[TableContents, list[Measurement]]:
 
 
 def _as_json(settings: Settings) -> dict[str, Any]:
-    """The settings as JSON gives them back."""
+    """The settings as they come back from JSON."""
     return json.loads(json.dumps(asdict(settings)))

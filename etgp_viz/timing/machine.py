@@ -1,4 +1,4 @@
-"""The machine that something is timed on: what a result must say of it, and its memory."""
+"""The machine that results are measured on: its description, and its memory."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ memory, and ends it (`Starter`, `Child`). The child answers on a socket, one lin
 request (`main`); between requests it waits and uses no processor.
 
 On Linux one process imports the library and forks a child for each cell, before any operation has
-run, so that a cell does not pay for an import of its own; elsewhere each cell is a process that
-imports for itself. TensorFlow and PyTorch never share a process.
+run, so that a cell does not pay for its own import; elsewhere each cell is a process that imports the
+library itself. TensorFlow and PyTorch never share a process.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ HOMES = {
 LOOK = 0.05
 #: a child that does not report within this time (imports included) has failed
 STARTING = 180.0
-#: how long a child that was killed may take to be gone, in seconds
+#: how long a killed child may take to disappear, in seconds
 ENDING = 2.0
-#: this much memory of the machine is never used up (bytes)
+#: memory of the machine that always stays free, in bytes
 RESERVE = 300 * machine.MIB
 #: a turn takes at least this many seconds, so that quick calls are averaged in a warm cache
 TURN = 0.05
 
 
 class CellError(Exception):
-    """A cell that ended before its time; the message is its status."""
+    """A cell that ended early; the message is its status."""
 
 
 class OverBudgetError(CellError):
@@ -192,13 +192,13 @@ class Starter:
             process.stdin.write(json.dumps(order).encode() + b"\n")
             process.stdin.flush()
         except OSError as error:
-            raise CellError(f"failed: {self._last_words()}") from error
+            raise CellError(f"failed: {self._last_log_line()}") from error
         child = self._accept(process)
         self._children.append(child)
         return child
 
     def _launch(self, library: str) -> subprocess.Popen:
-        # The same package as here, also where it is not installed.
+        # The same package as here, even if it is not installed.
         home = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH", "")]))
         process = subprocess.Popen(
@@ -228,9 +228,9 @@ class Starter:
                 if child.greet(self._token, deadline):
                     return child
             child.end()
-        raise CellError(f"failed: {self._last_words()}")
+        raise CellError(f"failed: {self._last_log_line()}")
 
-    def _last_words(self) -> str:
+    def _last_log_line(self) -> str:
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return lines[-1][:200] if lines else "the child process did not start"
@@ -246,7 +246,7 @@ def main() -> None:
     _import_all(sys.argv[1])
 
     if CAN_FORK:
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended children need no waiting for
     for line in sys.stdin:
         order = json.loads(line)
         if not CAN_FORK:
@@ -294,7 +294,7 @@ def _serve(port: int, token: str) -> None:
 
 
 def _warm_up() -> None:
-    """Let TensorFlow take the memory that it needs in any case, before a model's is counted."""
+    """Let TensorFlow take its basic memory before that of a model is counted."""
     if "tensorflow" not in sys.modules:
         return
     from etgp_viz.backend import tf

@@ -1,4 +1,4 @@
-"""The race: models take turns, round by round, in processes of their own.
+"""The race: models take turns, round by round, each in its own process.
 
 At each size all models are built and called once. Then they take turns, in another order each
 round, so that a noisy neighbour hits all alike. The rounds are split over sessions: each begins
@@ -115,7 +115,7 @@ class Race:
         return cells * (self.settings.repeats + self.settings.sessions)
 
     def _race(self, starter: Any, size: Size, session: int, memory: int) -> Iterator[Progress]:
-        """All models of one size in one session; each counts its rounds and one for the start."""
+        """Race all models of one size in one session; each counts its rounds, plus one to start."""
         rounds = self.settings.rounds(session)
         cells = [
             _Cell(model, size, session, self._log)
@@ -153,9 +153,9 @@ class Race:
         allow that is complete with fewer sessions.
         """
         stored = self._log.of_cell(_cell(model, size))
-        if any(one.quantity == "status" for one in stored):
+        if any(item.quantity == "status" for item in stored):
             return True
-        spent = {one.session: float(one.value) for one in stored if one.quantity == "spent"}
+        spent = {item.session: float(item.value) for item in stored if item.quantity == "spent"}
         needed = max(spent.values(), default=0.0)
         return session in spent or sum(spent.values()) + needed > self.settings.budget
 
@@ -168,9 +168,9 @@ class _Cell:
         self._log = log
         self._settings = log.settings
         stored = log.of_cell(_cell(model, size))
-        self._stored = {one.quantity for one in stored}
-        self._rounds_done = Counter(one.quantity for one in stored if one.session == session)
-        before = sum(float(one.value) for one in stored if one.quantity == "spent")
+        self._stored = {item.quantity for item in stored}
+        self._rounds_done = Counter(item.quantity for item in stored if item.session == session)
+        before = sum(float(item.value) for item in stored if item.quantity == "spent")
         self._left = self._settings.budget - before
         self._spent = 0.0
         self._child: Any = None
@@ -274,7 +274,7 @@ def sweep(
 ) -> pd.DataFrame:
     """Race models against one another over the number of classes.
 
-    Each cell, a model at one size, runs in a process of its own, so that a model which takes too
+    Each cell, a model at one size, runs in its own process, so that a model which takes too
     much time or memory is ended and reported without harm to this process. A training step is the
     step that `etgp_viz.fit` takes. An interrupt stops the sweep; the measurements so far are in
     ``out``, and the same call with ``resume=True`` finishes it.

@@ -25,12 +25,12 @@ def _drawn_correlations() -> str:
     from etgp_viz.records import prior, shared_latent
 
     params, noise = np.column_stack([_SCALES, _SHIFTS]), prior.noise(0, 3, 2000)
-    one, own = (
+    shared, separate = (
         np.corrcoef(shared_latent.joint_draws(model, flows.Linear(), params, 1.0, noise))
         for model in ("etgp", "tgp")
     )
     return (
-        f"In 2000 joint draws they are {one[0, 1]:.2f}, {one[0, 2]:.2f} and {own[0, 1]:.2f}."
+        f"In 2000 joint draws they are {shared[0, 1]:.2f}, {shared[0, 2]:.2f} and {separate[0, 1]:.2f}."
     ).replace("-", "−")
 
 

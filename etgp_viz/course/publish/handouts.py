@@ -185,7 +185,7 @@ def _text_piece(token: dict[str, Any], rendered: str) -> Piece:
 
 
 class Renderer:
-    """Turns the cells of one page into pieces; every slider gets an id of its own.
+    """Turns the cells of one page into pieces; every slider gets its own id.
 
     Parameters
     ----------

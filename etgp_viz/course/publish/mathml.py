@@ -40,7 +40,7 @@ def to_mathml(tex: str, display: bool = False) -> str:
     Parameters
     ----------
     tex : LaTeX of mathematics mode, without dollar signs
-    display : whether the formula stands on a line of its own
+    display : whether the formula is on its own line
 
     Returns
     -------
@@ -145,7 +145,7 @@ def _correct_scripts(element: Element) -> None:
         element.tag = _WITH_LIMITS[element.tag]
         base.set("movablelimits", "true")
     if "minsize" in base.attrib:
-        element[0] = Element("mrow")  # a row stretches what stands in it, a script does not
+        element[0] = Element("mrow")  # a row stretches its contents, a script does not
         element[0].append(base)
 
 

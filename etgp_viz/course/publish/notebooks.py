@@ -38,7 +38,7 @@ def instructor(notebook: NotebookNode, lesson: Lesson) -> NotebookNode:
     """The student's notebook with solutions in the exercise cells and notes for teaching.
 
     Each exercise is followed by its explanation, the mistakes that its check recognises and its
-    hints. Each teaching note stands under the heading that it belongs to.
+    hints. Each teaching note is placed under its heading.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """A lesson as slides: the pieces of its handout, cut where a screen is full.
 
-A heading begins a slide, a figure or an explorer has a slide of its own, and text continues on the
+A heading begins a slide, a figure or an explorer has its own slide, and text continues on the
 next slide before it becomes too small to read. A cell that JupyterLab's slide menu marks "skip" is
 left out. The slides need a few keys and a progress bar (slides.js) and not all of reveal.js, which
-no package on an index brings in full.
+no Python package contains in full.
 """
 
 import re

@@ -59,11 +59,11 @@ def _draw_classes(axes: Axes, record: Classes, title: str) -> None:
         axes.stackplot(window.x, record.probabilities, colors=colours, alpha=0.55)
         axes.set(xlabel="input x", ylabel="probability")
     for c in range(C):
-        own = record.X[record.labels == c]
-        height = own[:, 1] if window.y is not None else np.full(len(own), 1.0 + ROW * (c + 1))
+        X = record.X[record.labels == c]
+        height = X[:, 1] if window.y is not None else np.full(len(X), 1.0 + ROW * (c + 1))
         look: dict[str, Any] = {"color": colours[c], "marker": MARKERS[c], "s": 10}
         look |= {"label": f"class {c + 1}", "linewidths": 0.3, "edgecolors": "white"}
-        axes.scatter(own[:, 0], height, **look)
+        axes.scatter(X[:, 0], height, **look)
     axes.set_title(f"{title}, {record.accuracy:.0%} right")
     axes.legend(frameon=False, fontsize="x-small", loc="upper left", bbox_to_anchor=(1, 1))
 

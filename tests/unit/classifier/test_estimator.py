@@ -313,7 +313,7 @@ class Bomb:
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (lambda a: a | {"header": header_with(a, version=99)}, "it has version 99 of the format"),
+        (lambda a: a | {"header": header_with(a, version=99)}, "it has format version 99"),
         (lambda a: a | {"header": header_with(a, format="other")}, "it holds something else"),
         (lambda a: a | {"header": np.array("[1, 2]")}, "it holds something else"),
         (lambda a: a | {"header": np.array("{")}, "property name"),

@@ -66,7 +66,7 @@ def test_a_row_for_each_student(folder, tmp_path, capsys):
     assert rows["zoe"]["77.1 solved"] == "1"
     assert rows["ann"]["77.1 solved"] == ""
     out = capsys.readouterr().out
-    assert "not a basis for marks" in out
+    assert "do not base marks on them" in out
     assert "broken: could not be understood" in out
 
 

@@ -110,13 +110,13 @@ def test_columns_of_a_frame():
         (
             frame(id=[f"row {i}" for i in range(40)]),
             {"target": "kind"},
-            "frame: the column 'id' has 40 different texts in 40 rows; leave it out with drop=['",
+            "frame: the column 'id' has 40 different values in 40 rows; leave it out with drop=['",
         ),
-        (pd.concat([frame(), frame()], axis=1), {}, "frame: expected different names of columns"),
+        (pd.concat([frame(), frame()], axis=1), {}, "frame: expected different column names"),
         (
             frame(c=np.tile(["x", "y"], 20)).assign(**{"c = x": 1.0}),
             {"target": "kind"},
-            "frame: expected different names of inputs, got 'c = x' twice",
+            "frame: expected different input names, got 'c = x' twice",
         ),
     ],
 )

@@ -414,7 +414,7 @@ def test_what_cannot_be_had_is_said_before_the_first_run(tmp_path, capsys):
     assert main(["experiment", "--output", str(output)]) == 2
     told = capsys.readouterr().out
     assert "vowel-context.data is not at" in told
-    assert "Without them: --datasets digits" in told
+    assert "without them, pass --datasets digits" in told
     assert len(load(output)) == 0
 
 
