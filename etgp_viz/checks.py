@@ -122,11 +122,11 @@ def check_inputs(X: Any, name: str = "X", num_inputs: int | None = None) -> Any:
     if shape is not None:
         if len(shape) != 2:
             hint = f"; a single column is {name}[:, None]" if len(shape) == 1 else ""
-            fail(name, expected, f"shape {_show(shape)}{hint}")
+            fail(name, expected, f"shape {_format_shape(shape)}{hint}")
         if 0 in shape:
-            fail(name, expected, f"empty data of shape {_show(shape)}")
+            fail(name, expected, f"empty data of shape {_format_shape(shape)}")
         if num_inputs is not None and shape[1] not in (None, num_inputs):
-            fail(name, expected, f"shape {_show(shape)}")
+            fail(name, expected, f"shape {_format_shape(shape)}")
     _check_finite(X, name, expected)
     return _cast(X, dtype)
 
@@ -156,9 +156,9 @@ def check_labels(Y: Any, num_classes: int, num_rows: int | None = None, name: st
     shape = _shape(Y)
     if shape is not None:
         if len(shape) not in (1, 2) or (len(shape) == 2 and shape[1] not in (None, 1)):
-            fail(name, expected, f"shape {_show(shape)}")
+            fail(name, expected, f"shape {_format_shape(shape)}")
         if shape[0] == 0:
-            fail(name, expected, f"empty data of shape {_show(shape)}")
+            fail(name, expected, f"empty data of shape {_format_shape(shape)}")
         if num_rows is not None and shape[0] not in (None, num_rows):
             fail(name, expected, f"{shape[0]} rows")
     values = _values(Y)
@@ -202,7 +202,7 @@ def check_same_rows(data: Any) -> tuple[Any, Any]:
         if not target:
             fail("Y", expected, "a single number")
         if None not in (target[0], num_rows) and target[0] != num_rows:
-            fail("Y", expected, f"shape {_show(target)}")
+            fail("Y", expected, f"shape {_format_shape(target)}")
     _check_finite(Y, "Y", expected)
     return X, Y
 
@@ -297,5 +297,5 @@ def _float_type() -> np.dtype:
     return np.dtype(np.float64 if gpflow is None else gpflow.default_float())
 
 
-def _show(shape: tuple[int | None, ...]) -> str:
+def _format_shape(shape: tuple[int | None, ...]) -> str:
     return "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"

@@ -26,5 +26,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             kinds[folder][outcome] += 1
     terminalreporter.section("tests of each kind")
     for kind, counts in kinds.items():
-        told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-        terminalreporter.write_line(f"{kind:10} {told}")
+        text = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+        terminalreporter.write_line(f"{kind:10} {text}")

@@ -76,7 +76,8 @@ def _fetch_data(runs: list) -> None:
     if missing:
         rest = ",".join(name for name in names if name not in missing)
         reasons = "\n".join(map(str, missing.values()))
-        raise OSError(reasons + (f"\nTo continue without them, pass --datasets {rest}" if rest else ""))
+        advice = f"\nTo continue without them, pass --datasets {rest}" if rest else ""
+        raise OSError(reasons + advice)
 
 
 def print_claims(options: Namespace) -> int:

@@ -109,7 +109,7 @@ def _add_timing(verbs: Any) -> None:
     add("--repeats", 20, "rounds for each model and size (default: 20)", int)
     add("--sessions", 3, "fresh processes for the rounds of a model and size (default: 3)", int)
     add("--budget", 120.0, "seconds for each model and size (default: 120)", float)
-    add("--minutes", 4.0, "start no session that would end after this many minutes (default: 4)", float)
+    add("--minutes", 4.0, "time limit: start no session that would exceed it (default: 4)", float)
     add("--memory-limit", None, "GiB for each model (default: half of the free memory)", float)
     add("--out", None, "CSV file for the measurements", Path)
     add("--picture", None, "file for a figure of the race: .png, .svg or .html", Path)

@@ -61,7 +61,7 @@ def conditional(
 def _quadratic_forms(B: Tensor, K: Tensor) -> tuple[Tensor, object]:
     """k_nᵀ B_c k_n for symmetric B ``[C, M, M]`` and the columns of K ``[C | 1, M, N]``.
 
-    Since B is symmetric, the gradient 2 B k with respect to k is known from the forward pass. Automatic
+    Since B is symmetric, the gradient 2 B k in k is known from the forward pass. Automatic
     differentiation would spend another ``[C, M, N]`` product on it.
     """
     BK = tf.matmul(B, K)

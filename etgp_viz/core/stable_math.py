@@ -10,7 +10,7 @@ __all__ = ["TANGENT_FROM", "asinh", "asinh_of_sinh", "clip", "log_cosh", "sinh",
 
 Residual = Callable[[Tensor], tuple[Tensor, Tensor]]
 
-# Beyond this argument sinh and exp continue along their tangent: values and gradients stay finite in
+# Beyond this argument sinh and exp follow their tangent: values and gradients stay finite in
 # float64 even through several steps, and the map stays continuously differentiable and monotone.
 TANGENT_FROM = 50.0
 

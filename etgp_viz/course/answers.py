@@ -151,7 +151,8 @@ class Function(_Relative):
         values = self._call(function, inputs)
         if _is_blank(values):
             raise NotYet
-        expected = f"{len(self.parts)} numbers ({', '.join(self.parts)})"
+        plural = "s" * (len(self.parts) != 1)
+        expected = f"{len(self.parts)} number{plural} ({', '.join(self.parts)})"
         if isinstance(values, np.ndarray):
             values = list(values) if values.ndim else [values]
         if not isinstance(values, (tuple, list)):
@@ -267,9 +268,9 @@ class Target:
     def _settings_of_explorer(self, state: Any) -> dict[str, Any]:
         for name, value in self.given.items():
             if getattr(state, name, None) != value:
+                actual = repr(getattr(state, name)) if hasattr(state, name) else "no such control"
                 raise InvalidAnswer(
-                    f"The target was made with {name} = {value!r}, but your explorer has "
-                    f"{getattr(state, name, 'no such control')!r}"
+                    f"The target was made with {name} = {value!r}, but your explorer has {actual}"
                 )
         return {name: getattr(state, name, ()) for name in self.names}
 

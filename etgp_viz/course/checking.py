@@ -81,7 +81,7 @@ def check(exercise_id: str, answer: Any = None) -> Reply:
     ...     print(check("06.1", {"svgp-separate": 1, "svgp-shared": 1, "etgp": 1}).title)
     06.1: not right
     """
-    exercise = _find(exercise_id)
+    exercise = _find_exercise(exercise_id)
     verdict = exercise.check(answer)
     _, message = update(exercise.id, lambda record: record.after(verdict.outcome))
     title = f"{exercise.id}: {_TITLES[verdict.outcome]}"
@@ -108,7 +108,7 @@ def hint(exercise_id: str) -> Reply:
     06.1: hint 1 of 3
     06.1: hint 2 of 3
     """
-    exercise = _find(exercise_id)
+    exercise = _find_exercise(exercise_id)
     last = len(exercise.hints)
     record, message = update(
         exercise.id, lambda record: replace(record, hints=min(record.hints + 1, last))
@@ -137,7 +137,7 @@ def solution(exercise_id: str) -> Reply:
     ...     print(solution("06.1").text)
     Try it first, or ask for the hints: hint("06.1").
     """
-    exercise = _find(exercise_id)
+    exercise = _find_exercise(exercise_id)
     before = load()[exercise.id]
     if not before.attempts and before.hints < len(exercise.hints):
         text = f'Try it first, or ask for the hints: hint("{exercise.id}").'
@@ -182,7 +182,7 @@ def exercise_ids() -> list[str]:
     return [exercise.id for number in LESSONS for exercise in lesson(number).exercises]
 
 
-def _find(exercise_id: str) -> Exercise:
+def _find_exercise(exercise_id: str) -> Exercise:
     number = exercise_id.partition(".")[0] if isinstance(exercise_id, str) else ""
     if number not in LESSONS:
         numbers = ", ".join(LESSONS)

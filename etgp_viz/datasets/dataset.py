@@ -300,7 +300,7 @@ def split_and_scale(
     """
     has_test_set = isinstance(table.test, np.ndarray)
     if has_test_set and test is not None:
-        raise ValueError(f"test: expected None, since {table.name} has its own test set, got {test!r}")
+        raise ValueError(f"test: expected None ({table.name} has its own test set), got {test!r}")
     labels = np.asarray(table.labels)
     test_rows = table.test if test is None else test
     rows = split_rows(labels, test_rows, validation=validation, seed=seed, groups=table.groups)

@@ -1,7 +1,7 @@
 """The paper's two sets of images, read straight from the archives in which they are published.
 
 Nothing is unpacked to the disk. Every member must have the size and kind of the published format,
-so that an archive designed to exhaust the memory is refused. The archives have no published checksum; the
+so that an archive made to exhaust memory is refused. The archives have no published checksum; the
 zip format's own (CRC-32) shows damage.
 """
 

@@ -18,7 +18,7 @@ from etgp_viz.datasets.dataset import Card, Dataset, Table, split_and_scale
 
 __all__ = ["OwnFile", "from_arrays", "from_csv", "from_dataframe"]
 
-# A column of text with more distinct values than this share of the rows holds names, not categories.
+# A text column with more distinct values than this share of the rows holds names, not categories.
 MAX_LEVELS = 0.5
 # A column of text of which more than this share are numbers is numeric with a few odd entries.
 MAX_NUMBERS = 0.5
@@ -195,7 +195,7 @@ def from_csv(
     Dataset('mine', D=1, C=2, train=2, test=2)
     >>> folder.cleanup()
     """
-    path = _existing(path)
+    path = _existing_file(path)
     try:
         with open(path, encoding=encoding) as file:
             first = next((line.strip("\r\n") for line in file if line.strip()), "")
@@ -231,7 +231,7 @@ def from_csv(
     return from_dataframe(frame, target, **{"name": path.stem, **options})
 
 
-def _existing(path: str | Path) -> Path:
+def _existing_file(path: str | Path) -> Path:
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"path: expected a CSV file, got {path}, which does not exist")
@@ -329,7 +329,7 @@ class OwnFile(NamedTuple):
         return from_csv(self.path, self.target, **options)
 
     def _current_checksum(self) -> str:
-        return hashlib.sha256(_existing(self.path).read_bytes()).hexdigest()[:8]
+        return hashlib.sha256(_existing_file(self.path).read_bytes()).hexdigest()[:8]
 
 
 def _column(frame: Any, item: str | int, argument: str) -> Any:

@@ -1,7 +1,7 @@
 """The published tables: vowel, absenteeism, avila, leaves100, and the three of scikit-learn.
 
 Each function reads one data set as a `Table` with a `Card`. The sizes, duplicates and outliers on
-the cards were counted in the files whose checksums are listed here. The repository's archives have no
+the cards were counted in the files whose checksums are here. The repository's archives have no
 known checksum; the files taken out of them do.
 """
 

@@ -80,7 +80,8 @@ class Finding:
         ]
         if total := len(self.comparisons):
             lines.append(f"    As claimed in {self.num_as_claimed} of {total} comparisons:")
-        lines += [f"    {'✓' if item.as_claimed else '✗'} {item.words}" for item in self.comparisons]
+        for comparison in self.comparisons:
+            lines.append(f"    {'✓' if comparison.as_claimed else '✗'} {comparison.words}")
         return "\n".join(lines)
 
 

@@ -85,7 +85,7 @@ def move(
     stored_traces, stored_layout = _stored(fig)
     differs = {
         name: [
-            not _same(_value_at(stored_traces[first + k], name), values[k]) for k in range(count)
+            not _equal(_value_at(stored_traces[first + k], name), values[k]) for k in range(count)
         ]
         for name, values in traces.items()
     }
@@ -99,7 +99,7 @@ def move(
         relayout_data={
             path: _sendable(value)
             for path, value in (layout or {}).items()
-            if not _same(_value_at(stored_layout, path), value)
+            if not _equal(_value_at(stored_layout, path), value)
         },
         trace_indexes=[first + k for k in changed],
     )
@@ -130,7 +130,7 @@ def _value_at(props: Any, path: str) -> Any:
     return props
 
 
-def _same(old: Any, new: Any) -> bool:
+def _equal(old: Any, new: Any) -> bool:
     if isinstance(old, np.ndarray) or isinstance(new, np.ndarray):
         return old is new or np.array_equal(old, new)
     if isinstance(new, list | tuple):

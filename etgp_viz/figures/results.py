@@ -210,7 +210,7 @@ confusion = Picture(_blank_confusion, _update_confusion)
 
 
 def _blank_reliability(record: ReliabilityBins) -> go.Figure:
-    """The bins as circles whose area grows with their rows, and the diagonal of perfect calibration."""
+    """The bins as circles sized by their rows, and the diagonal of perfect calibration."""
     diagonal = np.array([0.0, 1.0])
     perfect = plotting.line(
         diagonal, diagonal, "perfectly calibrated", style.NEUTRAL, dash="dot", hoverinfo="skip",

@@ -321,7 +321,7 @@ def compare(
     -------
     a `Comparison` record
     """
-    rows, columns = _blocks(len(F), pair)
+    rows, columns = _block_classes(len(F), pair)
     estimate, standard_error = empirical(_stacked(F, rows), _stacked(F, columns))
     return Comparison(
         x=x,
@@ -432,7 +432,7 @@ def share_deviation_bound(correlation: np.ndarray) -> float:
 Together, together, wobble_of_share = TwoClasses, two_classes, share_deviation_bound
 
 
-def _blocks(
+def _block_classes(
     num_classes: int, pair: tuple[int, int] | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if pair is None:

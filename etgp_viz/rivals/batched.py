@@ -97,7 +97,7 @@ class Stacked(gpflow.kernels.MultioutputKernel):
     def K(  # noqa: N802
         self, X: Tensor, X2: Tensor | None = None, full_output_cov: bool = True
     ) -> Tensor:
-        """All kernels at all pairs: ``[C, N, N2]``, or ``[N, C, N2, C]`` with zeros between kernels."""
+        """All kernels at all pairs: ``[C, N, N2]``, or ``[N, C, N2, C]`` with zeros in between."""
         covariances = self.covariances(X[None], (X if X2 is None else X2)[None])
         if not full_output_cov:
             return covariances
@@ -105,7 +105,7 @@ class Stacked(gpflow.kernels.MultioutputKernel):
 
     @inherit_check_shapes
     def K_diag(self, X: Tensor, full_output_cov: bool = True) -> Tensor:  # noqa: N802
-        """All kernels at every row: ``[N, C]``, or ``[N, C, C]`` with zeros between kernels."""
+        """All kernels at every row: ``[N, C]``, or ``[N, C, C]`` with zeros in between."""
         variances = tf.transpose(self.variances(X))
         return tf.linalg.diag(variances) if full_output_cov else variances
 
@@ -282,7 +282,7 @@ class BatchedPosterior(gpflow.posteriors.IndependentPosteriorMultiOutput):
         return self._post_process_mean_and_cov(mean, cov, full_cov, full_output_cov)
 
     def _shared_covariances(self, X: Tensor, full_cov: bool) -> tuple[Tensor, ...] | None:
-        """Kmm, Kmn and Knn ``[1, …]`` of the one kernel of all processes; None if each has its own."""
+        """Kmm, Kmn and Knn ``[1, …]`` of the kernel all processes share; None if they do not."""
         if not isinstance(self.kernel, Broadcast):
             return None
         Kmm = gpflow.covariances.Kuu(self.X_data, self.kernel, jitter=gpflow.default_jitter())

@@ -7,7 +7,7 @@ F = warp(g, x), and a softmax over F gives the class probabilities:
     `MixedSVGP`        F = W g, so that the classes are correlated
     `TGP`              F_c = G(g_c; θ_c(x)), one flow per class, parameters from a network
 
-Quadrature is not feasible in C dimensions, so expectations are Monte Carlo averages over g. Sampling the
+Quadrature is too costly in C dimensions, so expectations are Monte Carlo averages. Sampling the
 *latents* and warping them keeps every dependence between classes that a warp creates; GPflow's own
 ``Softmax`` sees marginal variances only, and drops the correlations of a mixing matrix.
 """

@@ -5,7 +5,7 @@ memory, and ends it (`Starter`, `Child`). The child answers on a socket, one lin
 request (`main`); between requests it waits and uses no processor.
 
 On Linux one process imports the library and forks a child for each cell, before any operation has
-run, so that a cell does not pay for its own import; elsewhere each cell is a process that imports the
+run, so that a cell does not wait for an import; elsewhere each cell is a process that imports the
 library itself. TensorFlow and PyTorch never share a process.
 """
 

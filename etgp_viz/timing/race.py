@@ -183,15 +183,15 @@ class _Cell:
         try:
             self._child = starter.child(self.model)
             built = self._ask(do="build", model=self.model, size=asdict(self.size))
-            self._note_once("build", built["value"])
+            self._record_once("build", built["value"])
             self._quantities = built["quantities"]
             first = self._ask(do="first", quantity="step")["value"]
-            self._note_once("first_step", first)
+            self._record_once("first_step", first)
             if self._settings.memory and "memory" not in self._stored:
-                self._note_once("memory", self._ask(do="memory")["value"])
+                self._record_once("memory", self._ask(do="memory")["value"])
             for quantity in self._quantities[1:]:
                 seconds = self._ask(do="first", quantity=quantity)["value"]
-                self._note_once(f"first_{quantity}", seconds)
+                self._record_once(f"first_{quantity}", seconds)
         except CellError as problem:
             return self._fail(problem)
         return True
@@ -201,14 +201,14 @@ class _Cell:
         try:
             for quantity in self._quantities:
                 if self._child is not None and self._rounds_done[quantity] <= turn:
-                    self._note(quantity, self._ask(do="time", quantity=quantity)["value"])
+                    self._record(quantity, self._ask(do="time", quantity=quantity)["value"])
         except CellError as problem:
             self._fail(problem)
 
     def finish(self) -> None:
         """Mark the session as complete in the log."""
         if self._child is not None:
-            self._note("spent", self._spent)
+            self._record("spent", self._spent)
 
     def end(self) -> None:
         if self._child is not None:
@@ -231,16 +231,16 @@ class _Cell:
         """
         self.end()
         if self.session == 0:
-            self._note("status", str(problem))
+            self._record("status", str(problem))
         else:
-            self._note("spent", self._settings.budget)
+            self._record("spent", self._settings.budget)
         return False
 
-    def _note_once(self, quantity: str, value: float) -> None:
+    def _record_once(self, quantity: str, value: float) -> None:
         if quantity not in self._stored:
-            self._note(quantity, value)
+            self._record(quantity, value)
 
-    def _note(self, quantity: str, value: float | str) -> None:
+    def _record(self, quantity: str, value: float | str) -> None:
         cell = _cell(self.model, self.size)
         self._log.add(Measurement(*cell, self.session, quantity, value))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
+from benchmarks.latency import notebook_of
 from etgp_viz.cli.doctor import find_browser
 from tests.browser.lab import CHROMIUM_OPTIONS, Lab, serve
 
@@ -37,6 +38,17 @@ def lab(chromium, tmp_path_factory):
         )
         yield Lab(address, browser, notebooks)
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def notebook(lab, request):
+    """The notebook of a test module, run: its `CELLS`, in a window of its `SIZE`."""
+    name = f"{request.module.__name__.rpartition('.')[2]}.ipynb"
+    (lab.folder / name).write_text(notebook_of(request.module.CELLS))
+    width, height = request.module.SIZE
+    with lab.open(name, width=width, height=height) as notebook:
+        notebook.run_all()
+        yield notebook
 
 
 @pytest.fixture(scope="session")

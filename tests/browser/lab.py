@@ -187,6 +187,12 @@ class Notebook:
         """All outputs of all cells, as they would be saved."""
         return [output for cell in self._cells() for output in cell["outputs"]]
 
+    def press_button(self, label: str) -> None:
+        """Press a button of an explorer by keyboard, as every button can be."""
+        button = self.page.locator(".etgp-viz button", has_text=label).first
+        button.focus()
+        button.press("Enter")
+
     def plot(self, name: str) -> Plot:
         """A figure of an explorer, by its name, scrolled into view and drawn."""
         element = self.page.locator(f".etgp-figure-{name} .js-plotly-plot").first

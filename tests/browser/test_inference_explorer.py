@@ -3,39 +3,18 @@
 import numpy as np
 import pytest
 
-from benchmarks.latency import notebook_of
 from etgp_viz.datasets import toys
-from tests.browser.lab import Plot, wait_until
+from tests.browser.lab import wait_until
 
 CELLS = [
     "from etgp_viz.explorers import InferenceExplorer\nexplorer = InferenceExplorer()\nexplorer",
     "from etgp_viz.explorers import FlowExplorer\nFlowExplorer()",
 ]
-
-
-@pytest.fixture(scope="module")
-def notebook(lab):
-    (lab.folder / "inference.ipynb").write_text(notebook_of(CELLS))
-    with lab.open("inference.ipynb", 1600, 1700) as notebook:
-        notebook.run_all()
-        yield notebook
-
-
-def plot(notebook, name):
-    element = notebook.page.locator(f".etgp-figure-{name} .js-plotly-plot")
-    element.locator(".main-svg").first.wait_for()
-    return Plot(element)
+SIZE = (1600, 1700)
 
 
 def title(notebook):
     return notebook.page.locator(".etgp-viz h3").first.inner_text()
-
-
-def press(notebook, label):
-    """By keyboard, as every button can be."""
-    button = notebook.page.locator(".etgp-viz button", has_text=label).first
-    button.focus()
-    button.press("Enter")
 
 
 def steps(notebook):
@@ -45,7 +24,7 @@ def steps(notebook):
 
 def test_the_data_are_drawn(notebook):
     toy = toys.waves(200, 3, noise=0.1, seed=0)
-    drawn = plot(notebook, "point")
+    drawn = notebook.plot("point")
     wait_until(lambda: "data of class 2" in drawn.names(), "the data", 15)
     place = drawn.element.evaluate(
         "plot => Array.from(plot._fullData.find(t => t.name === 'data of class 2').x)"
@@ -55,7 +34,7 @@ def test_the_data_are_drawn(notebook):
 
 
 def test_play_trains_while_other_sliders_answer(notebook, screenshots):
-    press(notebook, "play")
+    notebook.press_button("play")
     wait_until(lambda: "compiling" in title(notebook), "the page to say so", 10)
     # A slider of another explorer, while this one compiles and trains.
     other = notebook.page.locator(".etgp-viz").nth(1).locator("[role=status]")
@@ -64,19 +43,19 @@ def test_play_trains_while_other_sliders_answer(notebook, screenshots):
     wait_until(lambda: other.inner_text() != before, "the other explorer to answer", 15)
     assert "compiling" in title(notebook) or "training" in title(notebook)
     wait_until(lambda: steps(notebook) > 20, "some steps")
-    first = plot(notebook, "elbo").y("ELBO")
+    first = notebook.plot("elbo").y("ELBO")
     wait_until(lambda: steps(notebook) > 200, "more steps")
-    elbo = plot(notebook, "elbo").y("ELBO")
+    elbo = notebook.plot("elbo").y("ELBO")
     assert elbo[-1] > first[0] + 20.0
     notebook.screenshot(screenshots / "inference-training.png")
 
 
 def test_pause_holds_and_the_classes_have_been_learnt(notebook, screenshots):
-    press(notebook, "pause")
+    notebook.press_button("pause")
     wait_until(lambda: "training" not in title(notebook), "the training to hold", 30)
     held = steps(notebook)
     toy = toys.waves(200, 3, noise=0.1, seed=0)
-    drawn = plot(notebook, "point")
+    drawn = notebook.plot("point")
     x = drawn.element.evaluate(
         "plot => Array.from(plot._fullData.find(t => t.name === 'probability of class 1').x)"
     )
@@ -84,13 +63,13 @@ def test_pause_holds_and_the_classes_have_been_learnt(notebook, screenshots):
     np.testing.assert_allclose(p.sum(axis=0), 1.0, atol=1e-9)
     near = np.argmin(np.abs(np.array(x)[:, None] - toy.X[:, 0]), axis=0)
     assert np.mean(np.argmax(p[:, near], axis=0) == toy.Y[:, 0]) > 0.85
-    press(notebook, "step")
+    notebook.press_button("step")
     wait_until(lambda: steps(notebook) == held + 1, "one step", 30)
     notebook.screenshot(screenshots / "inference-1d.png")
 
 
 def test_a_click_adds_a_point_and_begins_anew(notebook):
-    panel = plot(notebook, "point").element.locator(".nsewdrag").first
+    panel = notebook.plot("point").element.locator(".nsewdrag").first
     panel.click()
     wait_until(lambda: "before training" in title(notebook), "the new data", 15)
     wait_until(
@@ -100,14 +79,14 @@ def test_a_click_adds_a_point_and_begins_anew(notebook):
 
 def test_a_map_in_the_plane_is_not_stretched(notebook, screenshots):
     notebook.page.locator(".etgp-field-data select").first.select_option("spirals (2-d)")
-    drawn = plot(notebook, "point")
+    drawn = notebook.plot("point")
     look = """plot => [plot._fullLayout.xaxis, plot._fullLayout.yaxis]
       .map(axis => axis._length / (axis.range[1] - axis.range[0]))"""
     wait_until(lambda: np.isclose(*drawn.element.evaluate(look), rtol=0.01), "square units", 15)
-    press(notebook, "play")
+    notebook.press_button("play")
     wait_until(lambda: steps(notebook) > 150, "some steps")
     notebook.screenshot(screenshots / "inference-2d.png")
-    press(notebook, "stop")
+    notebook.press_button("stop")
     wait_until(lambda: "training" not in title(notebook), "the training to stop", 30)
     z = drawn.element.evaluate("plot => plot._fullData[0].z.map(row => Array.from(row))")
     assert len(np.unique(np.floor(z))) == 3

@@ -1,23 +1,14 @@
 """The results explorer in a real JupyterLab: scores and one run as drawn, and a change of both."""
 
 import numpy as np
-import pytest
 
-from benchmarks.latency import notebook_of
 from etgp_viz import experiments
 from etgp_viz.figures.results import MAX_ROWS
 from etgp_viz.records.results import WAYS
 from tests.browser.lab import wait_until
 
-CELL = "from etgp_viz.explorers import ResultsExplorer\nResultsExplorer()"
-
-
-@pytest.fixture(scope="module")
-def notebook(lab):
-    (lab.folder / "results.ipynb").write_text(notebook_of([CELL]))
-    with lab.open("results.ipynb", width=1600, height=1400) as notebook:
-        notebook.run_all()
-        yield notebook
+CELLS = ["from etgp_viz.explorers import ResultsExplorer\nResultsExplorer()"]
+SIZE = (1600, 1400)
 
 
 def choose(notebook, field, label):

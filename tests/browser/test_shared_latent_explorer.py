@@ -3,24 +3,18 @@
 import numpy as np
 import pytest
 
-from benchmarks.latency import notebook_of
 from tests.browser.lab import wait_until
 
-CELL = """
+CELLS = [
+    """
 from etgp_viz.explorers import SharedLatentExplorer
 SharedLatentExplorer(flow="linear", network_seed=0, at=0.5)
 """
+]
+SIZE = (1600, 1500)
 X = np.linspace(-3.0, 3.0, 121)
 LATENT = "latent f₀(x)"
 MARKED = "plot => plot._fullLayout.shapes[0].x0"
-
-
-@pytest.fixture(scope="module")
-def notebook(lab):
-    (lab.folder / "shared.ipynb").write_text(notebook_of([CELL]))
-    with lab.open("shared.ipynb", width=1600, height=1500) as notebook:
-        notebook.run_all()
-        yield notebook
 
 
 def latents(count):

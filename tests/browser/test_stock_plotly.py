@@ -5,27 +5,20 @@ plotly's own widgets may be too slow for it on a busy machine.
 """
 
 import numpy as np
-import pytest
 
-from benchmarks.latency import notebook_of
 from etgp_viz.explorers.fast_plotly.live_figure import STOCK
 from tests.browser.lab import wait_until
 from tests.browser.test_flow_explorer import LATENT, WARPED, expected_latent
 
-CELL = f"""
+CELLS = [
+    f"""
 import os
 os.environ["{STOCK}"] = "1"
 from etgp_viz.explorers import FlowExplorer
 FlowExplorer()
 """
-
-
-@pytest.fixture(scope="module")
-def notebook(lab):
-    (lab.folder / "stock.ipynb").write_text(notebook_of([CELL]))
-    with lab.open("stock.ipynb", width=1300, height=1300) as notebook:
-        notebook.run_all()
-        yield notebook
+]
+SIZE = (1300, 1300)
 
 
 def follows(notebook, a, b):

@@ -4,39 +4,20 @@ import csv
 from importlib.resources import files
 
 import numpy as np
-import pytest
 
-from benchmarks.latency import notebook_of
-from tests.browser.lab import Plot, wait_until
+from tests.browser.lab import wait_until
 
 # Two models at sizes that take milliseconds; with forty rounds there is time to pause.
-CELL = """
+CELLS = [
+    """
 from etgp_viz.explorers import TimingExplorer
 TimingExplorer(
     svgp_separate=False, svgp_shared=False, classes="2,10", num_data=100, num_inducing=10,
     num_inputs=2, repeats=40,
 )
 """
-
-
-@pytest.fixture(scope="module")
-def notebook(lab):
-    (lab.folder / "timing.ipynb").write_text(notebook_of([CELL]))
-    with lab.open("timing.ipynb", width=1600, height=1400) as notebook:
-        notebook.run_all()
-        yield notebook
-
-
-def plot(notebook, name):
-    element = notebook.page.locator(f".etgp-figure-{name} .js-plotly-plot")
-    element.locator(".main-svg").first.wait_for()
-    return Plot(element)
-
-
-def press(notebook, label):
-    button = notebook.page.locator(".etgp-viz button", has_text=label).first
-    button.focus()
-    button.press("Enter")
+]
+SIZE = (1600, 1400)
 
 
 def summary(notebook):
@@ -45,7 +26,7 @@ def summary(notebook):
 
 def measured(notebook):
     """Times that were measured here, of both models."""
-    drawn = plot(notebook, "classes")
+    drawn = notebook.plot("classes")
     own = [name for name in drawn.names() if name.endswith("measured")]
     return np.concatenate([drawn.y(name) for name in own]) if own else np.array([])
 
@@ -59,23 +40,23 @@ def test_the_reference_run_is_drawn_over_each_size(notebook):
             if (row["model"], row["quantity"]) == ("etgp-linear", "step"):
                 rounds.setdefault(row[over], []).append(float(row["value"]))
         times = sorted(np.median(values) for values in rounds.values())
-        drawn = plot(notebook, over)
+        drawn = notebook.plot(over)
         name = next(name for name in drawn.names() if "etgp-linear" in name and "reference" in name)
         np.testing.assert_allclose(sorted(drawn.y(name)), times, rtol=1e-6)
 
 
 def test_run_pause_go_on_and_stop(notebook, screenshots):
-    press(notebook, "run")
+    notebook.press_button("run")
     wait_until(lambda: "Race: " in summary(notebook), "the page to say so", 20)
     wait_until(lambda: len(measured(notebook)) > 0, "the first times", 90)
-    press(notebook, "pause")
+    notebook.press_button("pause")
     wait_until(lambda: "Race: paused" in summary(notebook), "the pause", 30)
     held = summary(notebook)
     notebook.page.wait_for_timeout(1500)
     assert summary(notebook) == held
-    press(notebook, "run")
+    notebook.press_button("run")
     wait_until(lambda: "paused" not in summary(notebook), "the race to go on", 30)
-    press(notebook, "stop")
+    notebook.press_button("stop")
     wait_until(lambda: "Race: stopped" in summary(notebook), "the end", 30)
     times = measured(notebook)
     assert np.all((times > 1e-4) & (times < 5.0))

@@ -25,12 +25,12 @@ def _drawn_correlations() -> str:
     from etgp_viz.records import prior, shared_latent
 
     params, noise = np.column_stack([_SCALES, _SHIFTS]), prior.noise(0, 3, 2000)
-    shared, separate = (
+    etgp, tgp = (
         np.corrcoef(shared_latent.joint_draws(model, flows.Linear(), params, 1.0, noise))
         for model in ("etgp", "tgp")
     )
     return (
-        f"In 2000 joint draws they are {shared[0, 1]:.2f}, {shared[0, 2]:.2f} and {separate[0, 1]:.2f}."
+        f"In 2000 joint draws they are {etgp[0, 1]:.2f}, {etgp[0, 2]:.2f} and {tgp[0, 1]:.2f}."
     ).replace("-", "−")
 
 
@@ -189,14 +189,14 @@ def _by_input(K: np.ndarray, a: np.ndarray) -> np.ndarray:
     return joint_covariance(K, a)[np.ix_(order, order)]
 
 
-def _some_covariance(rng: np.random.Generator, N: int) -> np.ndarray:
+def _random_covariance(rng: np.random.Generator, N: int) -> np.ndarray:
     root = rng.normal(size=(N, N))
     return root @ root.T
 
 
 def _has_rank(function: Callable[..., np.ndarray]) -> bool:
     rng = np.random.default_rng(1)
-    joint = np.asarray(function(_some_covariance(rng, 2), rng.normal(size=(5, 2))))
+    joint = np.asarray(function(_random_covariance(rng, 2), rng.normal(size=(5, 2))))
     return joint.shape == (10, 10) and np.linalg.matrix_rank(joint) == 2
 
 

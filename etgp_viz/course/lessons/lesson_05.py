@@ -94,7 +94,7 @@ def _posterior(
 latent_posterior = _posterior()
 
 
-def _some_moments(rng: np.random.Generator) -> list[np.ndarray]:
+def _random_moments(rng: np.random.Generator) -> list[np.ndarray]:
     """Kxx, Kxz, Kzz, m and S of an RBF kernel with variance 1.5 at random places."""
     x, z = rng.uniform(-2.0, 2.0, 4), np.array([-1.5, 0.0, 1.5]) + rng.uniform(-0.3, 0.3, 3)
 
@@ -105,7 +105,7 @@ def _some_moments(rng: np.random.Generator) -> list[np.ndarray]:
     return [np.full(4, 1.5), kernel(x, z), kernel(z, z), rng.normal(size=3), 0.3 * root @ root.T]
 
 
-_KXX, _KXZ, _KZZ, _M, _S = _some_moments(np.random.default_rng(1))
+_KXX, _KXZ, _KZZ, _M, _S = _random_moments(np.random.default_rng(1))
 
 POSTERIOR = Exercise(
     id="05.2",
@@ -121,7 +121,7 @@ POSTERIOR = Exercise(
         "latent_posterior",
         ("Kxx", "Kxz", "Kzz", "m", "S"),
         ("means and variances",),
-        _some_moments,
+        _random_moments,
         shape=(2, 4),
     ),
     truth=lambda: latent_posterior,
@@ -270,7 +270,7 @@ _nodes, _weights = np.polynomial.hermite_e.hermegauss(20)
 _RULE = _nodes, _weights / _weights.sum()  # for a standard normal
 
 
-def _some_row(rng: np.random.Generator) -> list[Any]:
+def _random_row(rng: np.random.Generator) -> list[Any]:
     a, b = rng.normal(size=3), rng.normal(size=3)
     mean, variance = round(float(rng.normal()), 2), round(float(rng.uniform(1.5, 4.0)), 2)
     return [mean, variance, a, b, int(rng.integers(3)), *_RULE]
@@ -294,7 +294,7 @@ QUADRATURE = Exercise(
         "expected_log_likelihood",
         ("mean", "variance", "a", "b", "label", "nodes", "weights"),
         ("the expectation",),
-        _some_row,
+        _random_row,
     ),
     truth=lambda: expected_log_likelihood,
     mistakes={

@@ -96,7 +96,7 @@ PREDICT = Exercise(
 # 07.2 -----------------------------------------------------------------------------------------
 
 
-def _some_predictions(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _predictions(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities ``[N, C]``, and labels ``[N]`` for which they are not well calibrated."""
     N, C = 300, 5
     p = rng.dirichlet(np.full(C, 0.4), size=N) * 0.98 + 0.02 / C
@@ -142,7 +142,7 @@ LIKELIHOOD = Exercise(
     stub="def mean_log_likelihood(p, y):\n    return ...",
     name="mean_log_likelihood",
     answer=Function(
-        "mean_log_likelihood", ("p", "y"), ("the mean log-likelihood",), _some_predictions, calls=3
+        "mean_log_likelihood", ("p", "y"), ("the mean log-likelihood",), _predictions, calls=3
     ),
     truth=lambda: _true_likelihood,
     mistakes={
@@ -239,7 +239,7 @@ CALIBRATION = Exercise(
     ),
     stub="def calibration_error(p, y):\n    return ...",
     name="calibration_error",
-    answer=Function("calibration_error", ("p", "y"), ("the ECE",), _some_predictions, calls=3),
+    answer=Function("calibration_error", ("p", "y"), ("the ECE",), _predictions, calls=3),
     truth=lambda: expected_calibration_error,
     mistakes={
         "accuracy": Mistake(

@@ -205,7 +205,7 @@ joint_probability = _combined(lambda p, weights: weights @ np.prod(p, axis=1))
 _product_of_marginals = _combined(lambda p, weights: np.prod(weights @ p))
 
 
-def _some_labels(rng: np.random.Generator) -> list[Any]:
+def _random_input(rng: np.random.Generator) -> list[Any]:
     nodes, weights = np.polynomial.hermite_e.hermegauss(20)
     a = np.abs(rng.normal(size=3)) + 0.5
     mean, variance = round(float(rng.normal()), 2), round(float(rng.uniform(1.5, 3.0)), 2)
@@ -229,7 +229,7 @@ LABELS = Exercise(
         "joint_probability",
         ("mean", "variance", "a", "b", "nodes", "weights"),
         ("the probability",),
-        _some_labels,
+        _random_input,
     ),
     truth=lambda: joint_probability,
     mistakes={
@@ -276,7 +276,7 @@ LABELS = Exercise(
     properties={
         "If f₀ is known (variance 0), the result is the product of the labels' probabilities.": (
             lambda function: np.isclose(
-                function(0.2, 0.0, np.array([1.0, -2.0]), np.zeros(2), *_some_labels(_rng())[-2:]),
+                function(0.2, 0.0, np.array([1.0, -2.0]), np.zeros(2), *_random_input(_rng())[-2:]),
                 ndtr(0.2) * ndtr(-0.4),
             )
         ),
@@ -284,7 +284,7 @@ LABELS = Exercise(
         "probabilities.": (
             lambda function: all(
                 function(*given) >= _product_of_marginals(*given)
-                for given in [_some_labels(_rng())]
+                for given in [_random_input(_rng())]
             )
         ),
     },
@@ -303,7 +303,7 @@ _PROBABILITIES = np.array(
 _LABELS = np.array([0, 1, 2, 0, 1])
 
 
-def _of_labels() -> np.ndarray:
+def _label_probabilities() -> np.ndarray:
     return _PROBABILITIES[np.arange(len(_LABELS)), _LABELS]
 
 
@@ -318,20 +318,20 @@ SCORE = Exercise(
     stub="mean_log_likelihood = ...",
     name="mean_log_likelihood",
     answer=Number(tolerance=1e-3),
-    truth=lambda: np.mean(np.log(_of_labels())),
+    truth=lambda: np.mean(np.log(_label_probabilities())),
     mistakes={
         "the loss": Mistake(
-            lambda: -np.mean(np.log(_of_labels())),
+            lambda: -np.mean(np.log(_label_probabilities())),
             "This is the loss, which has the opposite sign. Logarithms of probabilities are "
             "negative.",
         ),
         "log of the mean": Mistake(
-            lambda: np.log(np.mean(_of_labels())),
+            lambda: np.log(np.mean(_label_probabilities())),
             "This is the log of the mean probability. Take logarithms first, row by row: a "
             "confident mistake must cost.",
         ),
         "the sum": Mistake(
-            lambda: np.sum(np.log(_of_labels())),
+            lambda: np.sum(np.log(_label_probabilities())),
             "This is the sum over rows. Divide by their number.",
         ),
         "the winners": Mistake(
@@ -340,7 +340,7 @@ SCORE = Exercise(
             "for that of the true label.",
         ),
         "base 10": Mistake(
-            lambda: np.mean(np.log10(_of_labels())),
+            lambda: np.mean(np.log10(_label_probabilities())),
             "This is the logarithm to base 10; the natural one is np.log.",
         ),
         "accuracy": Mistake(

@@ -46,7 +46,7 @@ def build(
     progress : whether to show a progress bar for each notebook that runs
     """
     paths = select(source, lessons)
-    _clear(output)
+    _clear_output(output)
     for path in paths:
         _write_notebooks(path, output)
     _copy_pictures(source, output)
@@ -77,7 +77,7 @@ def short_name(path: Path) -> str:
     return path.stem[:2] if path.stem[:2].isdigit() else path.stem
 
 
-def _clear(output: Path) -> None:
+def _clear_output(output: Path) -> None:
     for form in FORMS:
         shutil.rmtree(output / form, ignore_errors=True)
         (output / form).mkdir(parents=True)

@@ -49,10 +49,10 @@ def executed(notebook: NotebookNode, on_cell: Callable[[], Any] = lambda: None) 
     on_cell : called after each code cell, including one hidden cell before each
     """
     run = copy.deepcopy(notebook)
-    cells = [_hidden(_INSTALL)]
+    cells = [_hidden_cell(_INSTALL)]
     for cell in run.cells:
         if cell.cell_type == "code":
-            cells.append(_hidden(f"_stills.keep_slider({cell.metadata.get('handout', '')!r})"))
+            cells.append(_hidden_cell(f"_stills.keep_slider({cell.metadata.get('handout', '')!r})"))
         cells.append(cell)
     run.cells = cells
     execute(run, on_cell)
@@ -60,7 +60,7 @@ def executed(notebook: NotebookNode, on_cell: Callable[[], Any] = lambda: None) 
     return run
 
 
-def _hidden(source: str) -> NotebookNode:
+def _hidden_cell(source: str) -> NotebookNode:
     return new_code_cell(source, metadata={"tags": [HIDDEN]})
 
 
@@ -214,7 +214,7 @@ class Renderer:
     def _output(self, output: NotebookNode) -> Iterator[Piece]:
         if output.output_type == "stream":
             if output.name == "stdout":
-                yield _printed(output.text)
+                yield _printed_output(output.text)
             return
         data = output.get("data", {})
         if EXPLORER in data:
@@ -233,7 +233,7 @@ class Renderer:
             alt = html.escape(data.get("text/plain", "picture"), quote=True)
             yield Piece("figure", f'<img src="{source}" alt="{alt}">')
         elif "text/plain" in data:
-            yield _printed(data["text/plain"])
+            yield _printed_output(data["text/plain"])
 
     def _figure(self, figure: dict[str, Any]) -> str:
         plot, content = self._plot("", figure, wide=True), self._json([figure], [""], [])
@@ -276,6 +276,6 @@ class Renderer:
         return f"<script type='application/json'>{text}</script>"
 
 
-def _printed(text: str) -> Piece:
+def _printed_output(text: str) -> Piece:
     content = html.escape(text.rstrip("\n"))
     return Piece("output", f"<pre class='printed'>{content}</pre>", lines=1.0 + content.count("\n"))

@@ -62,7 +62,7 @@ def instructor(notebook: NotebookNode, lesson: Lesson) -> NotebookNode:
             cell.source = _solved_cell(exercise)
         cells.append(cell)
         if exercise is not None:
-            cells.append(_box(cell.id, "about", f"exercise {exercise.id}", _about(exercise)))
+            cells.append(_box(cell.id, "about", f"exercise {exercise.id}", _notes_on(exercise)))
     if notes:
         unplaced = ", ".join(map(repr, notes))
         raise ValueError(f"teaching: expected headings of lesson {lesson.number}, got {unplaced}")
@@ -94,15 +94,15 @@ def _with_notes(cell: NotebookNode, notes: dict[str, str]) -> Iterator[NotebookN
         key = "" if heading.startswith("# ") and "" in notes else name
         if key in notes:
             number += 1
-            yield _part(cell, text, number)
+            yield _cell_part(cell, text, number)
             yield _box(cell.id, f"note-{number}", "teaching", notes.pop(key))
             text = ""
         text += body
     if text.strip():
-        yield _part(cell, text, 0)
+        yield _cell_part(cell, text, 0)
 
 
-def _part(cell: NotebookNode, text: str, number: int) -> NotebookNode:
+def _cell_part(cell: NotebookNode, text: str, number: int) -> NotebookNode:
     part = copy.deepcopy(cell)
     part.source = text.strip("\n")
     part.id = f"{cell.id}-{number}"[-64:] if number else cell.id
@@ -117,7 +117,7 @@ def _box(cell_id: str, suffix: str, subject: str, text: str) -> NotebookNode:
     )
 
 
-def _about(exercise: Exercise) -> str:
+def _notes_on(exercise: Exercise) -> str:
     mistakes = "\n".join(
         f"- *{_escaped(name)}*: {_escaped(mistake.message)}"
         for name, mistake in exercise.mistakes.items()

@@ -40,7 +40,7 @@ def slides(notebook: NotebookNode, folder: Path) -> str:
     renderer = Renderer(folder)
     cells = [cell for cell in notebook.cells if not _is_skipped(cell)]
     screens = cut(piece for cell in cells for piece in _projected(renderer.pieces(cell)))
-    body = "\n".join(_section(slide) for slide in screens)
+    body = "\n".join(_section_html(slide) for slide in screens)
     frame = '<div id="progress"></div><p id="place" role="status"></p>'
     return page(
         title(notebook),
@@ -55,7 +55,7 @@ def cut(pieces: Iterable[Piece]) -> list[Slide]:
     screens, section = [Slide()], ""
     for piece in pieces:
         if piece.kind == "heading" and piece.level <= 2:
-            section = _text(piece.html)
+            section = _plain_text(piece.html)
         if screens[-1].pieces and _begins_a_slide(piece, screens[-1]):
             opening = _take_leading_line(screens[-1]) if piece.kind == "text" else []
             screens.append(Slide(section, opening))
@@ -112,11 +112,11 @@ def _ends_a_slide(piece: Piece) -> bool:
     return _is_plot(piece) or piece.kind == "exercise"
 
 
-def _text(rendered: str) -> str:
+def _plain_text(rendered: str) -> str:
     return re.sub(r"<[^>]+>", "", rendered).strip()
 
 
-def _section(slide: Slide) -> str:
+def _section_html(slide: Slide) -> str:
     has_heading = slide.pieces[0].kind == "heading"
     repeated = slide.section and not has_heading
     running = f"<p class='running'>{slide.section}</p>" if repeated else ""

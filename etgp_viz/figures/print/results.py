@@ -43,7 +43,7 @@ def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
         for way in WAYS
         if any(series.way == way and len(series.rows) for p in panels for series in p.series)
     ]
-    handles = [Line2D([], [], linestyle="none", label=WAYS[way], **_mark(way)) for way in ways]
+    handles = [Line2D([], [], linestyle="none", label=WAYS[way], **_marker(way)) for way in ways]
     if handles:
         across = min(len(ways), 2 * columns)
         figure.legend(handles=handles, loc="outside upper center", ncols=across, fontsize=9)
@@ -63,7 +63,7 @@ def draw_panel(axes: Any, record: Panel) -> None:
     """Draw one data set: rows of models, marks with error bars, a dotted line at the best."""
     metric, best = METRICS[record.metric], record.best()
     for series in record.series:
-        mark = _mark(series.way)
+        mark = _marker(series.way)
         axes.errorbar(
             series.mean, mark_heights(series), xerr=record.bars * series.error, linestyle="none",
             capsize=2, elinewidth=1, ecolor=mark["color"], **mark,
@@ -89,7 +89,7 @@ def draw_panel(axes: Any, record: Panel) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _mark(way: str) -> dict[str, Any]:
+def _marker(way: str) -> dict[str, Any]:
     colour, _, marker, filled, *_ = LOOKS[way]
     inside = colour if filled else "none"
     return {"color": colour, "marker": marker, "markersize": 7, "markerfacecolor": inside}

@@ -185,11 +185,11 @@ def test_models_are_compared_on_the_seeds_that_both_have():
     (comparison,) = CLAIMS["competitive"].examine(Evidence(made)).comparisons
     assert comparison.as_claimed
     assert ": +0.020 over 1 common seed with 0.010 allowed" in comparison.words
-    told = ["one seed: ETGP ahead", "one seed: ETGP level"]
-    assert experiments.duels(made)["result"].tolist() == told
+    expected = ["one seed: ETGP ahead", "one seed: ETGP level"]
+    assert experiments.duels(made)["result"].tolist() == expected
 
 
-def test_both_ways_of_predicting_are_compared_on_the_same_trainings():
+def test_both_ways_of_predicting_are_compared_on_the_same_runs():
     """Each way would choose another network; those of PE are compared."""
     made = table(
         cell("vowel", *PE, log_likelihood=-2.0, dropout=0.1),
@@ -216,12 +216,12 @@ def test_the_best_of_several_is_the_best_on_validation_rows():
 def test_every_race_counts_by_itself():
     made = table(race("avila", separate_gpflow=30.0), race("avila", 2.0, 50, separate_gpflow=30.0))
     found = Evidence(made).speed_ups("svgp-rbf separate (gpflow)")
-    told = "avila (M = {}, hidden layers none)"
+    name = "avila (M = {}, hidden layers none)"
     assert found == {
-        told.format(100): (30.0, 0.8 * 30.0, 30.0 / 0.8),
-        told.format(50): (15.0, 0.8 * 30.0 / 2.0, 30.0 / 1.6),
+        name.format(100): (30.0, 0.8 * 30.0, 30.0 / 0.8),
+        name.format(50): (15.0, 0.8 * 30.0 / 2.0, 30.0 / 1.6),
     }
-    assert str(found[told.format(50)]) == "15.0 (12.0–18.8) times"
+    assert str(found[name.format(50)]) == "15.0 (12.0–18.8) times"
 
 
 def test_the_page_says_how_models_were_picked_and_how_many_seeds():

@@ -139,8 +139,11 @@ def test_a_grid_takes_data_sets_that_its_preset_does_not_know(tmp_path):
     assert {run.id for run in runs if "wine" not in run.dataset}.isdisjoint(r.id for r in changed)
     with pytest.raises(ValueError, match=r"got a file that has changed$"):
         datasets.load(runs[-1].dataset)
-    for wrong, told in ((f"{file}:c", "target: expected a column"), ("no.csv:c", "path: expected")):
-        with pytest.raises(ValueError, match=f"^{told}"):
+    for wrong, message in (
+        (f"{file}:c", "target: expected a column"),
+        ("no.csv:c", "path: expected"),
+    ):
+        with pytest.raises(ValueError, match=f"^{message}"):
             grid("quick", datasets=[wrong])
 
 
@@ -367,9 +370,9 @@ def test_summary_has_means_and_standard_errors():
 def test_the_table_says_when_rivals_were_picked_on_test():
     table = table_of()
     assert "TEST" not in experiment.format_tables(table)
-    told = experiment.format_tables(table, paper=True)
-    assert experiment.PICKED_ON_TEST in told
-    assert told.count(" test ") == 4  # rows of the two SVGPs on two data sets
+    text = experiment.format_tables(table, paper=True)
+    assert experiment.PICKED_ON_TEST in text
+    assert text.count(" test ") == 4  # rows of the two SVGPs on two data sets
 
 
 def test_speed_ups_are_ratios_of_epochs():
@@ -409,12 +412,12 @@ def no_network(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("no_network")
-def test_what_cannot_be_had_is_said_before_the_first_run(tmp_path, capsys):
+def test_missing_data_are_reported_before_the_first_run(tmp_path, capsys):
     output = tmp_path / "r.csv"
     assert main(["experiment", "--output", str(output)]) == 2
-    told = capsys.readouterr().out
-    assert "vowel-context.data is not at" in told
-    assert "without them, pass --datasets digits" in told
+    text = capsys.readouterr().out
+    assert "vowel-context.data is not at" in text
+    assert "without them, pass --datasets digits" in text
     assert len(load(output)) == 0
 
 
@@ -427,9 +430,9 @@ def test_the_command_says_what_it_will_do_and_prints_the_table(tmp_path, monkeyp
     monkeypatch.setattr(datasets, "obtain", lambda name: None)
     arguments = ["--models", "etgp-linear", "--seeds", "0,1", "--output", str(tmp_path / "r.csv")]
     assert main(["experiment", *arguments]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("4 runs; about ")
-    assert "0.5500 ± 0.0500" in told
+    text = capsys.readouterr().out
+    assert text.startswith("4 runs; about ")
+    assert "0.5500 ± 0.0500" in text
     assert load(tmp_path / "r.csv").attrs["command"].startswith("etgp-viz experiment --models")
 
 

@@ -11,15 +11,7 @@ from etgp_viz.records import covariance, covariance_check, prior
 K = np.exp(-0.5 * (X[:, None] - X[None, :]) ** 2)
 
 
-@pytest.fixture(scope="module")
-def shared():
-    return CovarianceExplorer()
-
-
-@pytest.fixture
-def explorer(shared):
-    shared.reset()
-    return shared
+KIND = CovarianceExplorer
 
 
 def drawn(explorer, name):

@@ -18,9 +18,7 @@ from tests.unit.explorers.test_explorers import _plain
 pytestmark = pytest.mark.slow  # all together; see `make test-fast`
 
 
-@pytest.fixture(scope="module")
-def shared():
-    return InferenceExplorer()
+KIND = InferenceExplorer
 
 
 @pytest.fixture

@@ -11,15 +11,7 @@ from etgp_viz.records import prior, shared_latent
 X = np.linspace(-3.0, 3.0, 121)
 
 
-@pytest.fixture(scope="module")
-def shared():
-    return SharedLatentExplorer()
-
-
-@pytest.fixture
-def explorer(shared):
-    shared.reset()
-    return shared
+KIND = SharedLatentExplorer
 
 
 def drawn(explorer, figure, name):

@@ -126,8 +126,8 @@ def test_the_text_table_has_models_in_rows(small):
     assert list(shown.columns) == ["wine accuracy", "wine ece"]
     values = ACCURACIES["svgp-rbf shared"]
     error = np.std(values, ddof=1) / np.sqrt(2)
-    told = shown.loc[("RBF", WAYS["shared"]), "wine accuracy"]
-    assert told == f"{np.mean(values):.3f} ± {error:.3f}"
+    text = shown.loc[("RBF", WAYS["shared"]), "wine accuracy"]
+    assert text == f"{np.mean(values):.3f} ± {error:.3f}"
     assert list(shown.index.get_level_values("model")) == ["LINEAR", "LINEAR", "RBF", "NNET"]
     assert len(experiments.text_table([experiments.panel(small, "wine", num_inducing=7)])) == 0
 

@@ -190,18 +190,18 @@ def test_leading_orders_are_the_paper_s(model, cubic, square):
 
 
 def test_the_sentences_tell_the_truth():
-    told = "\n".join(timing.describe(table_of(truth)))
-    assert "At C = 50 a step of SVGP batched takes 22.9 times as long as a step of ETGP LI" in told
-    assert "ETGP LINEAR is faster than SVGP shared at every C" in told
-    assert "A step of ETGP LINEAR still grows with C, but slowly: from 11.5 ms at C = 2" in told
-    assert "SVGP shared: time grows like C to the power 0.80" in told
+    text = "\n".join(timing.describe(table_of(truth)))
+    assert "At C = 50 a step of SVGP batched takes 22.9 times as long as a step of ETGP LI" in text
+    assert "ETGP LINEAR is faster than SVGP shared at every C" in text
+    assert "A step of ETGP LINEAR still grows with C, but slowly: from 11.5 ms at C = 2" in text
+    assert "SVGP shared: time grows like C to the power 0.80" in text
 
 
 def test_a_busy_machine_is_told():
     table = table_of(truth)
-    for load, told in ((0.4, False), (5.0, True)):
+    for load, is_reported in ((0.4, False), (5.0, True)):
         table.attrs |= {"load": load, "machine": {"cores": 2}}
-        assert any("busy" in words for words in timing.describe(table)) == told
+        assert any("busy" in words for words in timing.describe(table)) == is_reported
 
 
 def test_what_did_not_run_is_told():

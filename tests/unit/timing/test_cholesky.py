@@ -33,10 +33,10 @@ def test_the_sentences_follow_the_figures():
             rows, columns=["way", "classes", "num_inducing", "seconds", "low", "high"]
         )
 
-    told = cholesky.describe(table(40.0))
-    assert "153 Cholesky factors of 100×100 takes 10.0 times as long as one" in told[0]
-    assert "tf.map_fn, takes 4.0 times as long as the batch" in told[1]
-    assert "75% of the time of tf.map_fn is the loop" in told[2]
+    sentences = cholesky.describe(table(40.0))
+    assert "153 Cholesky factors of 100×100 takes 10.0 times as long as one" in sentences[0]
+    assert "tf.map_fn, takes 4.0 times as long as the batch" in sentences[1]
+    assert "75% of the time of tf.map_fn is the loop" in sentences[2]
     assert "costs next to nothing" in cholesky.describe(table(10.0))[2]
 
 
