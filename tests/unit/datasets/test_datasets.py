@@ -164,7 +164,9 @@ def test_a_published_test_set_is_kept():
     data = split_and_scale(source, validation=0.5)
     np.testing.assert_array_equal(data.rows["test"], np.arange(150, 200))
     assert len(data.rows["validation"]) == 75
-    with pytest.raises(ValueError, match=r"test: expected None \(t has its own test set\), got 0\.3"):
+    with pytest.raises(
+        ValueError, match=r"test: expected None \(t has its own test set\), got 0\.3"
+    ):
         split_and_scale(source, test=0.3)
 
 
