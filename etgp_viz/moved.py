@@ -12,6 +12,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from etgp_viz.lazy import homes
+
 __all__ = ["MODULES", "PUBLIC_IN_0_1"]
 
 
@@ -31,105 +33,88 @@ PUBLIC_IN_0_1 = {
     "warping": "records.flow",
 }
 
-# Module of version 0.1 → the module, or the object in a module, that now holds its contents.
-MODULES = PUBLIC_IN_0_1 | {
-    "arguments": "checks",
-    "batched": "rivals.batched",
-    "blocks": "core.blocks",
-    "checkpoints": "core.checkpoints",
-    "course.build": "course.publish.build",
-    "course.handout": "course.publish.handouts",
-    "course.lesson_01": "course.lessons.lesson_01",
-    "course.lesson_02": "course.lessons.lesson_02",
-    "course.lesson_02_shape": "course.lessons.lesson_02",
-    "course.lesson_03": "course.lessons.lesson_03",
-    "course.lesson_04": "course.lessons.lesson_04",
-    "course.lesson_04_target": "course.lessons.lesson_04",
-    "course.lesson_05": "course.lessons.lesson_05",
-    "course.lesson_05_quadrature": "course.lessons.lesson_05",
-    "course.lesson_06": "course.lessons.lesson_06",
-    "course.lesson_07": "course.lessons.lesson_07",
-    "course.lesson_07_scores": "course.lessons.lesson_07",
-    "course.lesson_08": "course.lessons.lesson_08",
-    "course.lesson_08_flow": "course.lessons.lesson_08",
-    "course.mathml": "course.publish.mathml",
-    "course.render": "course.publish.handouts",
-    "course.run": "course.publish.notebooks",
-    "course.slides": "course.publish.slides",
-    "course.stills": "course.publish.stills",
-    "course.versions": "course.publish.notebooks",
-    "course_report": "cli.course",
-    "covariance": "records.covariance",
-    "datasets.prepare": "datasets.dataset",
-    "datasets.record": "datasets.dataset",
-    "datasets.sources": "datasets.tables",
-    "elementwise": "core.stable_math",
-    "experiment_report": "cli.experiment",
-    "experiments.close_up": "records.close_up",
-    "experiments.cluster": "experiments.execution",
-    "experiments.collection": "records.results",
-    "experiments.columns": "experiments.settings",
-    "experiments.estimate": "experiments.presets",
-    "experiments.evidence": "experiments.comparisons",
-    "experiments.panels": "records.results",
-    "experiments.selection": "experiments.summary",
-    "experiments.shipped": "experiments.results",
-    "experiments.speed": "experiments.run",
-    "experiments.trained": "experiments.run",
-    "explorers.covariance_stages": "explorers.covariance_session",
-    "explorers.latent_fields": "explorers.controls",
-    "explorers.links": "explorers.fields",
-    "explorers.live": "explorers.fast_plotly.live_figure",
-    "explorers.points": "explorers.controls",
-    "explorers.profile": "explorers.controls",
-    "explorers.study": "explorers.inference_session",
-    "figures.classes": "figures.shared_latent",
-    "figures.frames": "figures.plotting",
-    "figures.orders": "figures.covariance:series_terms",
-    "figures.print_agreement": "figures.print.covariance",
-    "figures.print_inference": "figures.print.inference",
-    "figures.print_scores": "figures.print.results",
-    "figures.print_shared": "figures.print.shared_latent",
-    "figures.print_warping": "figures.print.flow",
-    "figures.timing_print": "figures.print.timing",
-    "figures.together": "figures.covariance:two_classes",
-    "flow_base": "core.flows",
-    "flows": "core.flows",
-    "history": "core.training",
-    "kernels": "rivals.kernels",
-    "lab": "cli.lab",
-    "monte_carlo": "rivals.svgp",
-    "optimisation": "core.optimiser",
-    "prior": "records.prior",
-    "quadrature": "core.expectations",
-    "saved": "classifier.classifier_file",
-    "shared_latent": "records.shared_latent",
-    "timing.costs": "timing.analysis",
-    "timing.curves": "records.timing",
-    "timing.data": "timing.contestants",
-    "timing.paper": "timing.contestants",
-    "timing.peer": "timing.gpytorch_model",
-    "timing.records": "timing.log",
-    "timing.rivals": "timing.contestant_models",
-    "timing.words": "timing.sentences",
-    "timing.worker": "timing.processes",
-    "timing_report": "cli.timing",
-    "validation": "checks",
-}
+# New home → the modules of version 0.1 whose contents it holds.
+_MERGED = """
+    checks: arguments validation
+    classifier.classifier_file: saved
+    cli.course: course_report
+    cli.experiment: experiment_report
+    cli.lab: lab
+    cli.timing: timing_report
+    core.blocks: blocks
+    core.checkpoints: checkpoints
+    core.expectations: quadrature
+    core.flows: flow_base flows
+    core.optimiser: optimisation
+    core.stable_math: elementwise
+    core.training: history
+    course.lessons.lesson_01: course.lesson_01
+    course.lessons.lesson_02: course.lesson_02 course.lesson_02_shape
+    course.lessons.lesson_03: course.lesson_03
+    course.lessons.lesson_04: course.lesson_04 course.lesson_04_target
+    course.lessons.lesson_05: course.lesson_05 course.lesson_05_quadrature
+    course.lessons.lesson_06: course.lesson_06
+    course.lessons.lesson_07: course.lesson_07 course.lesson_07_scores
+    course.lessons.lesson_08: course.lesson_08 course.lesson_08_flow
+    course.publish.build: course.build
+    course.publish.handouts: course.handout course.render
+    course.publish.mathml: course.mathml
+    course.publish.notebooks: course.run course.versions
+    course.publish.slides: course.slides
+    course.publish.stills: course.stills
+    datasets.dataset: datasets.prepare datasets.record
+    datasets.tables: datasets.sources
+    experiments.comparisons: experiments.evidence
+    experiments.execution: experiments.cluster
+    experiments.presets: experiments.estimate
+    experiments.results: experiments.shipped
+    experiments.run: experiments.speed experiments.trained
+    experiments.settings: experiments.columns
+    experiments.summary: experiments.selection
+    explorers.controls: explorers.latent_fields explorers.points explorers.profile
+    explorers.covariance_session: explorers.covariance_stages
+    explorers.fast_plotly.live_figure: explorers.live
+    explorers.fields: explorers.links
+    explorers.inference_session: explorers.study
+    figures.plotting: figures.frames
+    figures.print.covariance: figures.print_agreement
+    figures.print.flow: figures.print_warping
+    figures.print.inference: figures.print_inference
+    figures.print.results: figures.print_scores
+    figures.print.shared_latent: figures.print_shared
+    figures.print.timing: figures.timing_print
+    figures.shared_latent: figures.classes
+    records.close_up: experiments.close_up
+    records.covariance: covariance
+    records.prior: prior
+    records.results: experiments.collection experiments.panels
+    records.shared_latent: shared_latent
+    records.timing: timing.curves
+    rivals.batched: batched
+    rivals.kernels: kernels
+    rivals.svgp: monte_carlo
+    timing.analysis: timing.costs
+    timing.contestant_models: timing.rivals
+    timing.contestants: timing.data timing.paper
+    timing.gpytorch_model: timing.peer
+    timing.log: timing.records
+    timing.processes: timing.worker
+    timing.sentences: timing.words
+"""
+# New home → the pictures in it that were modules of ``figures``.
+_PICTURES = """
+    figures.covariance: comparison convergence equal_inputs latent_matrix spectrum variances
+    figures.flow: density flow_map matrix parameters paths two_points
+    figures.inference: class_regions elbo latent_posterior node_errors warped_posterior
+    figures.results: class_lines confusion hardest projection reliability scores training_curve
+    figures.shared_latent: dependence latents pivot probabilities processes
+"""
 
-# Pictures that were separate modules, by the module that now holds them.
-_PICTURES = {
-    "covariance": "comparison convergence equal_inputs latent_matrix spectrum variances",
-    "flow": "density flow_map matrix parameters paths two_points",
-    "inference": "class_regions elbo latent_posterior node_errors warped_posterior",
-    "results": "class_lines confusion hardest projection reliability scores training_curve",
-    "shared_latent": "dependence latents pivot probabilities processes",
-}
-MODULES |= {
-    f"figures.{name}": f"figures.{story}:{name}"
-    for story, names in _PICTURES.items()
-    for name in names.split()
-}
+# Module of version 0.1 → the module, or the object in a module, that now holds its contents.
+MODULES = PUBLIC_IN_0_1 | {name: home.partition(":")[0] for name, home in homes(_MERGED).items()}
+MODULES |= {f"figures.{name}": home for name, home in homes(_PICTURES).items()}
+MODULES["figures.orders"] = "figures.covariance:series_terms"
+MODULES["figures.together"] = "figures.covariance:two_classes"
 
 
 class _MovedModules(MetaPathFinder, Loader):
