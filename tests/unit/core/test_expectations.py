@@ -10,6 +10,7 @@ from scipy.special import log_softmax, softmax
 from etgp_viz.backend import tf
 from etgp_viz.core import flows
 from etgp_viz.core.expectations import (
+    expected_log_likelihood,
     expected_log_softmax,
     expected_softmax,
     gauss_hermite,
@@ -70,6 +71,30 @@ def test_values_against_adaptive_quadrature(flow: flows.Flow) -> None:
     np.testing.assert_allclose(probabilities, adaptive(flow, p, softmax), atol=2e-6)
     np.testing.assert_allclose(probabilities.sum(axis=0), 1.0, atol=1e-12)
     np.testing.assert_allclose(log_density, np.log(probabilities[p["labels"], rows]), atol=1e-12)
+
+
+@pytest.mark.parametrize("flow", FAMILIES, ids=repr)
+def test_the_general_rule_equals_the_compiled_one(flow: flows.Flow) -> None:
+    """The rule as the paper writes it, and its accelerated equal: values and gradients."""
+    p = problem(flow)
+    mean, deviation, params = (tf.constant(p[k]) for k in ("mean", "deviation", "params"))
+    labels = tf.constant(p["labels"])
+
+    def log_likelihood(F: tf.Tensor) -> tf.Tensor:  # [S, N, Q, C] → [S, N, Q]
+        one_hot = tf.one_hot(labels, C, dtype=F.dtype)[:, None]
+        return tf.reduce_sum(one_hot * tf.nn.log_softmax(F), axis=-1)
+
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([mean, deviation, params])
+        by_draw = tf.transpose(params, [1, 0, 2])[None]  # [S, N, C, P]
+        general = expected_log_likelihood(log_likelihood, flow, mean, deviation, by_draw, Q)
+        one_block = (flow, mean[None], deviation[None], flow.unstack(params[None]), labels[None])
+        compiled = expected_log_softmax(*one_block, Q)[0]
+    np.testing.assert_allclose(compiled, general, atol=1e-12)
+    for source in (mean, deviation, params):
+        np.testing.assert_allclose(
+            tape.gradient(compiled, source), tape.gradient(general, source), atol=1e-11
+        )
 
 
 @pytest.mark.parametrize("flow", FAMILIES, ids=repr)
