@@ -194,7 +194,9 @@ class FlowNetwork(gpflow.base.Module):
             rows = 1 if one_mask else tf.shape(h)[-2]
             shape = [rows, samples, h.shape[-1]]
             uniform = tf.random.stateless_uniform(shape, tf.stack([seed, layer]))
-            mask = tf.transpose(uniform < kept, [1, 0, 2])
+            # Transposed before it is compared: on some processors TensorFlow logs an error when
+            # it first transposes booleans.
+            mask = tf.transpose(uniform, [1, 0, 2]) < kept
             # Scaled by 1/kept, so that the mean over masks is the activation itself.
             return tf.where(mask, h / kept, tf.zeros([], h.dtype))
 

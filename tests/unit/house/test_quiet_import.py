@@ -1,4 +1,4 @@
-"""Importing prints nothing, costs nothing until a model is needed, and hides no real error."""
+"""Importing and training print nothing; importing costs nothing until a model is needed."""
 
 import os
 import subprocess
@@ -30,6 +30,24 @@ def test_everything_is_imported_and_used_without_a_word():
         "import etgp_viz\n"
         "for name in etgp_viz.__all__: getattr(etgp_viz, name)\n"
         "etgp_viz.backend.tf.constant(1.0)"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.slow
+def test_every_model_trains_and_predicts_without_a_word():
+    """On some processors TensorFlow complains in its own log, past Python's warnings."""
+    done = run(
+        "import numpy as np\n"
+        "from etgp_viz import build, fit\n"
+        "from etgp_viz.rivals.names import MODELS\n"
+        "X = np.random.default_rng(0).normal(size=(30, 2))\n"
+        "Y = np.digitize(X[:, :1], [-0.5, 0.5])\n"
+        "for name in MODELS:\n"
+        "    model = build(name, X, 3, num_inducing=4)\n"
+        "    fit(model, (X, Y), epochs=2, progress=False)\n"
+        "    model.predict_y(X)\n"
+        "    if name.startswith('etgp'): model.predict_y(X, samples=3)\n"
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
