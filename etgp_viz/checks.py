@@ -6,16 +6,16 @@ Every message names the argument, what was expected and what was found::
 
 Arrays may be NumPy arrays, nested lists, pandas frames or TensorFlow tensors. A tensor comes back
 as a tensor, everything else as a NumPy array. Inside a ``tf.function`` values are not known yet,
-so only dtypes and static shapes are checked there.
-
-Nothing here imports TensorFlow: a value can be a tensor only if somebody else has imported it.
+so only dtypes and static shapes are checked there. Nothing here imports TensorFlow: a value can be
+a tensor only if somebody else has imported it.
 """
 
 from __future__ import annotations
 
 import numbers
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,11 +23,18 @@ import numpy as np
 __all__ = [
     "check_choice",
     "check_count",
+    "check_counts",
     "check_data",
     "check_fraction",
     "check_inputs",
+    "check_installed",
+    "check_kernel",
     "check_labels",
+    "check_likelihood",
+    "check_model",
     "check_nonnegative",
+    "check_optional",
+    "check_pair",
     "check_positive",
     "check_same_rows",
     "check_zeros_and_ones",
@@ -48,6 +55,14 @@ def check_count(
     if count < minimum or (maximum is not None and count > maximum):
         fail(name, expected, str(count))
     return count
+
+
+def check_counts(values: Any, name: str) -> list[int]:
+    """Check the widths of layers; a single number stands for one of them."""
+    values = (int(values),) if isinstance(values, numbers.Integral) else values
+    if not isinstance(values, Iterable):
+        fail(name, "widths such as (50,)", repr(values))
+    return [check_count(value, name) for value in values]
 
 
 def check_fraction(value: Any, name: str) -> float:
@@ -72,6 +87,11 @@ def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
     return value
 
 
+def check_optional(check: Callable[..., Any], value: Any, name: str, **options: Any) -> Any:
+    """None, or a value that passes another check."""
+    return None if value is None else check(value, name, **options)
+
+
 def _check_number(value: Any, name: str, expected: str, allowed: Any) -> float:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     if not is_number or not allowed(value):
@@ -87,37 +107,35 @@ def describe(value: Any) -> str:
     return f"{type(value).__name__}{size}"
 
 
+def check_installed() -> None:
+    """Check that what the models need is installed, without importing it."""
+    for package in ("tensorflow", "tensorflow_probability", "gpflow", "check_shapes"):
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(
+                "This part of etgp_viz needs TensorFlow and GPflow, which are not installed here: "
+                "the package etgp-viz brings them, etgp-viz-light leaves them out.",
+                name=package,
+            )
+
+
 def fail(name: str, expected: str, got: str) -> NoReturn:
     """Raise a ValueError about an argument, worded as in every check here."""
     raise ValueError(f"{name}: expected {expected}, got {got}")
 
 
 def check_inputs(X: Any, name: str = "X", num_inputs: int | None = None) -> Any:
-    """Check that X holds finite real numbers, one row per data point.
+    """Check finite real numbers X ``[N, D]``, one row per data point; N, D ≥ 1.
 
     Integers are converted. Floating-point numbers must have GPflow's own precision
     (``gpflow.default_float()``, float64 unless configured): data silently cast on the way in hide
     a mismatch that resurfaces as an obscure TensorFlow error elsewhere.
-
-    Parameters
-    ----------
-    X : array-like ``[N, D]`` with N ≥ 1, D ≥ 1
-    name : the argument's name in messages
-    num_inputs : D, if it is known
-
-    Returns
-    -------
-    array or tensor ``[N, D]`` of ``gpflow.default_float()``
     """
-    columns = "D" if num_inputs is None else str(num_inputs)
-    expected = f"a [N, {columns}] array of {_float_type().name} numbers"
-    X = _as_array(X, name, expected)
-    kind, dtype = _kind(X), _float_type()
-    if kind not in "iuf":
-        fail(name, expected, f"dtype {_dtype_name(X)}")
-    if kind == "f" and _dtype_name(X) != dtype.name:
+    dtype, columns = _float_type(), "D" if num_inputs is None else str(num_inputs)
+    expected = f"a [N, {columns}] array of {dtype.name} numbers"
+    X = _as_array(X, name, expected, "iuf")
+    if _kind(X) == "f" and X.dtype.name != dtype.name:
         hint = f"convert it first, e.g. np.asarray({name}, dtype=np.{dtype.name})"
-        fail(name, expected, f"dtype {_dtype_name(X)}; {hint}")
+        fail(name, expected, f"dtype {X.dtype.name}; {hint}")
     shape = _shape(X)
     if shape is not None:
         if len(shape) != 2:
@@ -132,27 +150,14 @@ def check_inputs(X: Any, name: str = "X", num_inputs: int | None = None) -> Any:
 
 
 def check_labels(Y: Any, num_classes: int, num_rows: int | None = None, name: str = "Y") -> Any:
-    """Check class labels 0..C−1 and return them as one integer column.
+    """Check class labels 0..C−1, ``[N, 1]`` or ``[N]``, and return them as int64 ``[N, 1]``.
 
     Whole numbers stored as floats (as CSV readers and GPflow's own examples give them) are
     accepted; 1.5 is not.
-
-    Parameters
-    ----------
-    Y : array-like ``[N, 1]`` or ``[N]``
-    num_classes : C
-    num_rows : N, if it is known
-    name : the argument's name in messages
-
-    Returns
-    -------
-    array or tensor ``[N, 1]`` of int64
     """
     rows = "N" if num_rows is None else str(num_rows)
     expected = f"[{rows}, 1] integer labels in 0..{num_classes - 1}"
-    Y = _as_array(Y, name, expected)
-    if _kind(Y) not in "iuf":
-        fail(name, expected, f"dtype {_dtype_name(Y)}")
+    Y = _as_array(Y, name, expected, "iuf")
     shape = _shape(Y)
     if shape is not None:
         if len(shape) not in (1, 2) or (len(shape) == 2 and shape[1] not in (None, 1)):
@@ -172,10 +177,8 @@ def check_labels(Y: Any, num_classes: int, num_rows: int | None = None, name: st
             if bad.any():
                 row = int(np.argmax(bad))
                 fail(name, expected, f"{flat[row]!s} in row {row}, {problem}")
-    column = _cast(Y, np.dtype(np.int64))
-    if _is_tensor(Y):
-        return sys.modules["tensorflow"].reshape(column, [-1, 1])
-    return column.reshape(-1, 1)
+    reshape = sys.modules["tensorflow"].reshape if _is_tensor(Y) else np.reshape
+    return reshape(_cast(Y, np.dtype(np.int64)), (-1, 1))
 
 
 def check_data(data: Any, num_classes: int, num_inputs: int | None = None) -> tuple[Any, Any]:
@@ -194,9 +197,7 @@ def check_same_rows(data: Any) -> tuple[Any, Any]:
     X = check_inputs(X, "X")
     num_rows = _num_rows(X)
     expected = f"a numeric array with {'N' if num_rows is None else num_rows} rows, like X"
-    Y = _as_array(Y, "Y", expected)
-    if _kind(Y) not in "iufb":
-        fail("Y", expected, f"dtype {_dtype_name(Y)}")
+    Y = _as_array(Y, "Y", expected, "iufb")
     target = _shape(Y)
     if target is not None:
         if not target:
@@ -207,17 +208,65 @@ def check_same_rows(data: Any) -> tuple[Any, Any]:
     return X, Y
 
 
-def check_zeros_and_ones(Y: Any, name: str = "Y") -> Any:
-    """Check a target of zeros and ones (or booleans) and return it as floats."""
-    expected = f"zeros and ones, {_float_type().name}"
-    Y = _as_array(Y, name, expected)
-    if _kind(Y) == "b":
-        Y = _cast(Y, np.dtype(np.int64))
+def check_pair(data: Any, name: str, model: Any) -> tuple[Any, Any]:
+    """Check a pair (X, Y) by the model's own ``check_data`` if it has one."""
+    try:
+        return getattr(model, "check_data", check_same_rows)(data)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def check_zeros_and_ones(Y: Any) -> Any:
+    """Check that a target, already numeric, has zeros and ones or booleans; as numbers."""
     values = _values(Y)
     if values is not None and not np.isin(values, (0, 1)).all():
         row = int(np.argwhere(~np.isin(values, (0, 1)))[0][0])
-        fail(name, expected, f"another number in row {row}")
-    return Y
+        fail("Y", f"zeros and ones, {_float_type().name}", f"another number in row {row}")
+    return _cast(Y, np.dtype(np.int64)) if _kind(Y) == "b" else Y
+
+
+def check_kernel(kernel: Any, num_inputs: int) -> None:
+    """Refuse anything but a single-output GPflow kernel of D inputs."""
+    gpflow, tf = sys.modules["gpflow"], sys.modules["tensorflow"]
+    expected, name = (
+        f"a GPflow kernel with one output, of {num_inputs} inputs",
+        type(kernel).__name__,
+    )
+    if not isinstance(kernel, gpflow.kernels.Kernel):
+        fail("kernel", expected, repr(kernel))
+    if isinstance(kernel, gpflow.kernels.MultioutputKernel):
+        fail("kernel", expected, f"a {name} with several outputs")
+    try:
+        kernel(tf.zeros([1, num_inputs], gpflow.default_float()))
+    except (ValueError, tf.errors.InvalidArgumentError) as error:
+        raise ValueError(f"kernel: expected {expected}, got a {name} that refuses them") from error
+
+
+def check_likelihood(likelihood: Any, num_classes: int) -> None:
+    """Refuse anything but a GPflow likelihood of C processes, or of one for each."""
+    if not isinstance(likelihood, sys.modules["gpflow"].likelihoods.Likelihood):
+        fail("likelihood", "a GPflow likelihood", repr(likelihood))
+    if likelihood.latent_dim not in (None, num_classes):
+        expected = f"one of {num_classes} processes, as the network has"
+        fail("likelihood", expected, f"one of {likelihood.latent_dim}")
+
+
+def check_model(model: Any, num_rows: int, batch_size: int | None, natural: bool) -> None:
+    """Refuse a model that would train on the wrong objective or not at all."""
+    if not hasattr(model, "training_loss"):
+        fail("model", "a training_loss method", type(model).__name__)
+    num_data = getattr(model, "num_data", None)
+    is_batch = batch_size is not None and batch_size < num_rows
+    if (num_data is None and is_batch) or (num_data is not None and int(num_data) != num_rows):
+        expected = f"{num_rows}, the number of rows of X, by which the ELBO is scaled"
+        fail("model.num_data", expected, str(num_data))
+    if natural:
+        q_sqrt = getattr(model, "q_sqrt", None)
+        if not isinstance(q_sqrt, sys.modules["gpflow"].Parameter) or q_sqrt.shape.rank != 3:
+            got = type(model).__name__ if q_sqrt is None else f"q_sqrt of shape {q_sqrt.shape}"
+            fail("natural_gradients", "a model with q_mu and a full q_sqrt [L, M, M]", got)
+    elif not model.trainable_variables:
+        fail("model", "a trainable parameter", "none")
 
 
 def _check_finite(array: Any, name: str, expected: str) -> None:
@@ -251,15 +300,19 @@ def _pair(data: Any) -> tuple[Any, Any]:
     return data[0], data[1]
 
 
-def _as_array(value: Any, name: str, expected: str) -> Any:
-    """Return a tensor for TensorFlow's and GPflow's types, a NumPy array for everything else."""
+def _as_array(value: Any, name: str, expected: str, kinds: str) -> Any:
+    """A tensor for TensorFlow's and GPflow's types, else a NumPy array; of one of these kinds."""
     if _is_tensor(value):
         # A variable or a GPflow parameter becomes the tensor of its values.
-        return sys.modules["tensorflow"].convert_to_tensor(value)
-    try:
-        return np.asarray(value)
-    except ValueError:  # NumPy's refusal of rows of unequal length does not name the argument
-        fail(name, expected, "rows of unequal length")
+        array = sys.modules["tensorflow"].convert_to_tensor(value)
+    else:
+        try:
+            array = np.asarray(value)
+        except ValueError:  # NumPy's refusal of rows of unequal length does not name the argument
+            fail(name, expected, "rows of unequal length")
+    if _kind(array) not in kinds:
+        fail(name, expected, f"dtype {array.dtype.name}")
+    return array
 
 
 def _values(array: Any) -> np.ndarray | None:
@@ -273,10 +326,6 @@ def _kind(array: Any) -> str:
     """Return NumPy's letter for the kind of dtype (i, u, f, b, c, O, …)."""
     dtype = array.dtype.as_numpy_dtype if _is_tensor(array) else array.dtype
     return np.dtype(dtype).kind
-
-
-def _dtype_name(array: Any) -> str:
-    return array.dtype.name
 
 
 def _shape(array: Any) -> tuple[int | None, ...] | None:

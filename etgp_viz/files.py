@@ -1,13 +1,15 @@
-"""The only writers of the package: whole files replaced in one move, and tables that only grow."""
+"""The only writers of the package: files replaced in one move, checkpoints, tables that grow."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import hashlib
 import io
 import json
 import os
 import tempfile
+import time
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +23,7 @@ from etgp_viz.checks import fail
 
 __all__ = [
     "UNREADABLE",
+    "Checkpoint",
     "GrowingTable",
     "TableContents",
     "csv_line",
@@ -48,17 +51,6 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     Yields
     ------
     a binary file, open for writing and reading back
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = Path(folder.name, "notes.txt")
-    >>> with replacing(path) as file:
-    ...     _ = file.write(b"first draft")
-    >>> path.read_text()
-    'first draft'
-    >>> folder.cleanup()
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,8 +73,7 @@ def write(path: str | Path, content: bytes | str) -> None:
 
     Parameters
     ----------
-    path : the file to write; its folder is made if it is missing
-    content : bytes, or text to encode as UTF-8
+    path, content : the file, as in `replacing`; bytes, or text to encode as UTF-8
     """
     with replacing(path) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
@@ -93,8 +84,7 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Any]) -> None:
 
     Parameters
     ----------
-    path : the file to write; its folder is made if it is missing
-    arrays : name → array
+    path, arrays : the file, as in `replacing`; name → array
     """
     with replacing(path) as file:
         np.savez(file, **arrays)
@@ -133,22 +123,90 @@ def _permissions(path: Path) -> int:
     return 0o666 & ~mask
 
 
-@dataclass(frozen=True)
-class TableContents:
-    """What a growing table holds: its header, its complete lines, and where each of them ends.
+class Checkpoint:
+    """The file of one run: named groups of arrays, and one JSON text of what a run must share.
 
-    Attributes
+    Parameters
     ----------
-    header : the JSON object of the first line
-    rows : column → text, one dictionary per complete line
-    ends : number of bytes up to the end of each of these lines
-    start : number of bytes of the first two lines
+    path : the file
+    seconds : least time between two saves
+    settings, data : JSON values and, by name, arrays; a later call must share all to resume
     """
 
-    header: dict[str, Any]
-    rows: list[dict[str, str]]
-    ends: list[int]
-    start: int
+    def __init__(
+        self,
+        path: str | Path,
+        seconds: float,
+        settings: Mapping[str, Any],
+        data: Mapping[str, Sequence[Any] | None],
+    ) -> None:
+        self.path = Path(path)
+        self.seconds = seconds
+        digests = {name: arrays and _digest(arrays) for name, arrays in data.items()}
+        self.settings = json.loads(json.dumps({**settings, **digests}))
+        self.saved_at = time.perf_counter()
+
+    def load(self) -> dict[str, dict[str, np.ndarray]] | None:
+        """The groups that `save` was given, in the same order; None if there is no file yet.
+
+        A file that is damaged or belongs to another run is a ValueError.
+        """
+        if not self.path.exists():
+            return None
+        try:
+            arrays = read_arrays(self.path)
+            stored = json.loads(str(arrays.pop("settings")))
+        except UNREADABLE as error:
+            raise ValueError(
+                f"checkpoint: expected a file written by fit, got an unreadable {self.path.name} "
+                f"({type(error).__name__}); remove it to start afresh"
+            ) from error
+        pairs = {key: (stored.get(key), value) for key, value in self.settings.items()}
+        different = [_difference(key, *pair) for key, pair in pairs.items() if pair[0] != pair[1]]
+        if different:
+            raise ValueError(
+                "checkpoint: expected the model, data and settings that this call has, got "
+                f"{self.path.name} of a run with another {', '.join(different)}"
+            )
+        groups: dict[str, dict[str, np.ndarray]] = {}
+        for key, array in arrays.items():
+            group, name = key.split(".")
+            groups.setdefault(group, {})[name] = array
+        return groups
+
+    def save(self, groups: Mapping[str, Mapping[Any, Any]], now: bool = False) -> None:
+        """Replace the file by groups of named arrays; if the last save is recent, only `now`."""
+        if not now and time.perf_counter() - self.saved_at < self.seconds:
+            return
+        arrays: dict[str, Any] = {"settings": json.dumps(self.settings)}
+        for group, members in groups.items():
+            arrays |= {f"{group}.{name}": np.asarray(array) for name, array in members.items()}
+        write_arrays(self.path, arrays)
+        self.saved_at = time.perf_counter()
+
+
+def _digest(arrays: Sequence[Any]) -> str:
+    """A fingerprint of a data set: shapes, dtypes and values."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in map(np.asarray, arrays):
+        digest.update(f"{array.shape} {array.dtype}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _difference(key: str, stored: Any, current: Any) -> str:
+    short = all(isinstance(value, (int, float, str, type(None))) for value in (stored, current))
+    return f"{key} (there {stored!r}, here {current!r})" if short else key
+
+
+@dataclass(frozen=True)
+class TableContents:
+    """What a growing table holds: its header, its complete lines, and where each of them ends."""
+
+    header: dict[str, Any]  # the JSON object of the first line
+    rows: list[dict[str, str]]  # column → text, one dictionary per complete line
+    ends: list[int]  # number of bytes up to the end of each of these lines
+    start: int  # number of bytes of the first two lines
 
     @property
     def end(self) -> int:
@@ -168,17 +226,13 @@ class GrowingTable:
 
     Parameters
     ----------
-    path : the file
-    columns : names of its columns
-    argument : the user's name for the file in messages
-    kind : what the file should be, for messages
+    path, columns : the file, and the names of its columns
+    argument, kind : in messages, the user's name for the file, and what it should be
     """
 
     def __init__(self, path: str | Path, columns: Sequence[str], argument: str, kind: str) -> None:
-        self.path = Path(path)
-        self.columns = tuple(columns)
-        self.argument = argument
-        self.kind = kind
+        self.path, self.columns = Path(path), tuple(columns)
+        self.argument, self.kind = argument, kind
 
     @property
     def has_begun(self) -> bool:
@@ -198,8 +252,7 @@ class GrowingTable:
 
     def text(self, header: Mapping[str, Any], rows: Iterable[Iterable[Any]] = ()) -> str:
         """The text of a whole file with this header and these rows."""
-        lines = [f"# {json.dumps(dict(header))}\n", *map(csv_line, (self.columns, *rows))]
-        return "".join(lines)
+        return "".join([f"# {json.dumps(dict(header))}\n", *map(csv_line, (self.columns, *rows))])
 
     def add(self, rows: Iterable[Iterable[Any]]) -> None:
         """Add rows, each with a value for every column, in one write."""
@@ -214,7 +267,7 @@ class GrowingTable:
             header = json.loads(first.decode().removeprefix("# "))
             has_columns = names.decode().rstrip("\r") == csv_line(self.columns).rstrip("\n")
         except ValueError:
-            fail(self.argument, self.kind, self.path.name)
+            header = None
         if not first.startswith(b"# ") or not isinstance(header, dict):
             fail(self.argument, self.kind, self.path.name)
         if not has_columns:
@@ -281,8 +334,6 @@ def csv_line(values: Iterable[Any]) -> str:
     -------
     the line with its end; floating-point numbers have six digits
 
-    Examples
-    --------
     >>> csv_line(["etgp-linear", 2, 1 / 3])
     'etgp-linear,2,0.333333\n'
     """

@@ -36,18 +36,17 @@ PUBLIC_IN_0_1 = {
 # New home → the modules of version 0.1 whose contents it holds.
 _MERGED = """
     checks: arguments validation
-    classifier.classifier_file: saved
+    classifier.estimator: saved
     cli.course: course_report
     cli.experiment: experiment_report
     cli.lab: lab
     cli.timing: timing_report
     core.blocks: blocks
-    core.checkpoints: checkpoints
     core.expectations: quadrature
-    core.flows: flow_base flows
+    core.flows: elementwise flow_base flows
     core.optimiser: optimisation
-    core.stable_math: elementwise
     core.training: history
+    course.checking: course.exercise
     course.lessons.lesson_01: course.lesson_01
     course.lessons.lesson_02: course.lesson_02 course.lesson_02_shape
     course.lessons.lesson_03: course.lesson_03
@@ -57,25 +56,24 @@ _MERGED = """
     course.lessons.lesson_07: course.lesson_07 course.lesson_07_scores
     course.lessons.lesson_08: course.lesson_08 course.lesson_08_flow
     course.publish.build: course.build
-    course.publish.handouts: course.handout course.render
     course.publish.mathml: course.mathml
     course.publish.notebooks: course.run course.versions
-    course.publish.slides: course.slides
+    course.publish.pages: course.handout course.render course.slides
     course.publish.stills: course.stills
     datasets.dataset: datasets.prepare datasets.record
-    datasets.tables: datasets.sources
+    datasets.tables: datasets.images datasets.sources
     experiments.comparisons: experiments.evidence
-    experiments.execution: experiments.cluster
     experiments.presets: experiments.estimate
-    experiments.results: experiments.shipped
-    experiments.run: experiments.speed experiments.trained
+    experiments.results: experiments.cluster experiments.execution experiments.shipped
+    experiments.run: experiments.detail experiments.speed experiments.trained
+    experiments.scoring: experiments.selection experiments.summary
     experiments.settings: experiments.columns
-    experiments.summary: experiments.selection
     explorers.controls: explorers.latent_fields explorers.points explorers.profile
     explorers.covariance_session: explorers.covariance_stages
     explorers.fast_plotly.live_figure: explorers.live
     explorers.fields: explorers.links
     explorers.inference_session: explorers.study
+    files: checkpoints
     figures.plotting: figures.frames
     figures.print.covariance: figures.print_agreement
     figures.print.flow: figures.print_warping
@@ -90,16 +88,14 @@ _MERGED = """
     records.results: experiments.collection experiments.panels
     records.shared_latent: shared_latent
     records.timing: timing.curves
-    rivals.batched: batched
-    rivals.kernels: kernels
+    rivals.kernels: batched kernels
     rivals.svgp: monte_carlo
-    timing.analysis: timing.costs
+    timing.analysis: timing.costs timing.words
     timing.contestant_models: timing.rivals
     timing.contestants: timing.data timing.paper
     timing.gpytorch_model: timing.peer
     timing.log: timing.records
-    timing.processes: timing.worker
-    timing.sentences: timing.words
+    timing.processes: timing.machine timing.worker
 """
 # New home → the pictures in it that were modules of ``figures``.
 _PICTURES = """

@@ -1,9 +1,17 @@
-"""`ETGPClassifier`: ETGP as a scikit-learn classifier."""
+"""`ETGPClassifier`: ETGP as a scikit-learn classifier, and its file.
+
+The file is an uncompressed ``.npz`` of NumPy: the parameters of the model, the labels, the means
+and scales of the inputs, and a header of JSON text. A file from elsewhere can at worst be refused:
+arrays may not hold Python objects, nothing is unpacked that is larger than the file itself, and a
+network is only built if the file holds enough numbers to fill it.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +21,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from etgp_viz.checks import check_choice, check_count, check_fraction, check_optional, fail
+from etgp_viz.files import UNREADABLE, read_arrays, write_arrays
+from etgp_viz.rivals.names import FLOWS
+
 if TYPE_CHECKING:  # TensorFlow is loaded by the first fit, not by the import
     from etgp_viz.core.training import EpochRecord
 
@@ -20,6 +32,8 @@ __all__ = ["ETGPClassifier"]
 
 STEPS = 2000  # of Adam, unless the number of epochs is given
 FINAL_RATE = 0.01  # learning rate at the end, as a share of that at the start
+FORMAT, VERSION = "etgp_viz.ETGPClassifier", 1  # of the file
+PARAMETER = "parameter"  # in the file, in front of the GPflow path of each parameter
 
 
 class ETGPClassifier(ClassifierMixin, BaseEstimator):
@@ -55,8 +69,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ``[C]``, the labels in sorted order
-    n_features_in_ : D
-    feature_names_in_ : names of the D inputs, if they came as a data frame
+    n_features_in_, feature_names_in_ : D, and the names of the inputs if they came as a data frame
     model_ : the trained ``ETGP``, of standardised inputs
     history_ : the ``FitResult`` of the fit; None after `load`
     mean_, scale_ : ``[D]``, subtracted from the inputs and dividing them
@@ -72,14 +85,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
     >>> classifier.predict_proba([[0.05], [1.05]]).shape
     (2, 2)
 
-    A file brings it back:
-
-    >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> classifier.save(f"{folder.name}/mine.npz")
-    >>> ETGPClassifier.load(f"{folder.name}/mine.npz").classes_.tolist()
-    ['high', 'low']
-    >>> folder.cleanup()
+    ``classifier.save("mine.npz")`` writes it to a file, ``ETGPClassifier.load`` brings it back.
     """
 
     def __init__(
@@ -118,20 +124,11 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> ETGPClassifier:
-        """Train on inputs and labels.
-
-        Parameters
-        ----------
-        X : ``[N, D]``, an array or a data frame of numbers
-        y : ``[N]``, labels of any kind that can be sorted
-
-        Returns
-        -------
-        the classifier itself
+        """Train on X ``[N, D]``, an array or a data frame of numbers, and labels y ``[N]`` of any
+        kind that can be sorted.
         """
         from etgp_viz.core.training import fit
         from etgp_viz.datasets.dataset import draw_stratified
-        from etgp_viz.rivals.build_model import build
 
         self._check_params()
         X, y = validate_data(self, X, y, dtype=np.float64)
@@ -145,16 +142,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         self._set_scale(X[train])
         X = self._scaled(X)
         M = min(self.num_inducing, len(np.unique(X[train], axis=0)))
-        model = build(
-            f"etgp-{self.flow}",
-            X[train],
-            len(self.classes_),
-            num_inducing=M,
-            seed=seed,
-            hidden=self.hidden,
-            dropout=self.dropout,
-            weight_decay=self.weight_decay,
-        )
+        model = self._build(X[train], num_inducing=M, seed=seed)
         batch_size = min(self.batch_size, len(train))
         epochs = self.epochs or math.ceil(STEPS / (len(train) // batch_size))
         validation, stop = None, None
@@ -178,16 +166,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities.
-
-        Parameters
-        ----------
-        X : ``[N, D]``
-
-        Returns
-        -------
-        ``[N, C]``, in the order of ``classes_``
-        """
+        """Class probabilities ``[N, C]`` at X ``[N, D]``, in the order of ``classes_``."""
         check_is_fitted(self, "model_")
         self._check_params()
         X = self._scaled(validate_data(self, X, dtype=np.float64, reset=False))
@@ -199,36 +178,64 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable label of each row, ``X [N, D] -> [N]``."""
-        probabilities = self.predict_proba(X)
-        return self.classes_[np.argmax(probabilities, axis=1)]
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
     def save(self, path: str | Path) -> None:
         """Write the trained classifier to a file of arrays and text, without any code.
 
-        Parameters
-        ----------
-        path : the file, by convention ``….npz``; an existing one is replaced
+        By convention the path ends in ``.npz``; an existing file is replaced in one move.
         """
-        from etgp_viz.classifier import classifier_file
-
         check_is_fitted(self, "model_")
-        classifier_file.save(self, Path(path))
+        state = self.__getstate__()  # with the model's parameters as arrays
+        labels = state["classes_"]
+        if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):
+            labels = labels.astype(str)
+        if labels.dtype.kind not in "biufU":
+            fail("classes_", "labels that are strings, numbers or booleans", str(labels.dtype))
+        params = self.get_params()
+        params["hidden"] = tuple(np.atleast_1d(np.asarray(params["hidden"], dtype=int)).tolist())
+        if not isinstance(params["random_state"], (int, type(None))):
+            params["random_state"] = None  # a generator's state is not part of the trained model
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "params": params,
+            "jitter": state["_jitter"],
+            "labels": state["classes_"].dtype.kind,
+        }
+        arrays = {
+            "header": np.array(json.dumps(header, default=_to_json)),
+            "classes": labels,
+            "mean": state["mean_"],
+            "scale": state["scale_"],
+        }
+        if "feature_names_in_" in state:
+            arrays["feature_names"] = state["feature_names_in_"].astype(str)
+        arrays |= {PARAMETER + path: value for path, value in state["model_"].items()}
+        write_arrays(path, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> ETGPClassifier:
-        """A classifier from a file that `save` wrote. Nothing in the file is executed.
+        """A trained classifier (without ``history_``) from a file that `save` wrote.
 
-        Parameters
-        ----------
-        path : the file; any other file is a ValueError
-
-        Returns
-        -------
-        the trained classifier, without ``history_``
+        Nothing in the file is executed; any other file is a ValueError.
         """
-        from etgp_viz.classifier import classifier_file
-
-        return classifier_file.load(cls, Path(path))
+        path = Path(path)
+        try:
+            arrays = read_arrays(path)
+            header = json.loads(str(arrays.pop("header")))
+            if not isinstance(header, dict) or header.get("format") != FORMAT:
+                raise ValueError("it holds something else")
+            if header["version"] != VERSION:
+                found = header["version"]
+                raise ValueError(
+                    f"it has format version {found}, and this package reads version {VERSION}"
+                )
+            return _from_file(cls, header, arrays)
+        except (*UNREADABLE, TypeError, AttributeError, MemoryError, OverflowError) as error:
+            raise ValueError(
+                f"path: expected a file written by ETGPClassifier.save, got {path}: {error}"
+            ) from error
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -249,34 +256,23 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         stored = state.pop("model_", None)
         super().__setstate__(state)
         if stored is not None:
-            self._rebuild(stored)
+            Z = stored[".inducing_variable.Z"]
+            self.model_ = self._build(Z, inducing_points=Z)
+            assign_parameters(self.model_, stored)
 
-    def _rebuild(self, stored: Mapping[str, np.ndarray]) -> None:
-        """Rebuild ``model_`` from the values of its parameters, by GPflow path."""
+    def _build(self, X: np.ndarray, **options: Any) -> Any:
         from etgp_viz.rivals.build_model import build
 
-        Z = stored[".inducing_variable.Z"]
-        self.model_ = build(
-            f"etgp-{self.flow}",
-            Z,
-            len(self.classes_),
-            inducing_points=Z,
-            hidden=self.hidden,
-            dropout=self.dropout,
-            weight_decay=self.weight_decay,
-        )
-        assign_parameters(self.model_, stored)
+        for name in ("hidden", "dropout", "weight_decay"):
+            options[name] = getattr(self, name)
+        return build(f"etgp-{self.flow}", X, len(self.classes_), **options)
 
     def _check_params(self) -> None:
         """Check the settings that `build` and `fit` of the package do not check themselves."""
-        from etgp_viz.checks import check_choice, check_count, check_fraction
-        from etgp_viz.rivals.names import FLOWS
-
         check_choice(self.flow, "flow", FLOWS)
         check_count(self.num_inducing, "num_inducing")
         check_count(self.batch_size, "batch_size")
-        if self.epochs is not None:
-            check_count(self.epochs, "epochs")
+        check_optional(check_count, self.epochs, "epochs")
         check_choice(self.prediction, "prediction", ("pe", "ba"))
         check_count(self.samples, "samples")
         check_fraction(self.validation, "validation")
@@ -327,3 +323,49 @@ def _parameters(model: Any) -> dict[str, Any]:
 
     # Other variables, such as the states of random generators, have no GPflow path.
     return {path: v for path, v in model_variables(model).items() if path.startswith(".")}
+
+
+def _from_file(cls: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """The classifier that a file describes, once everything in the file has been checked."""
+    params = dict(header["params"])
+    unknown = set(params) ^ set(cls().get_params())
+    if unknown:
+        raise ValueError(f"its settings differ in {', '.join(sorted(unknown))}")
+    params["hidden"] = tuple(params["hidden"])
+    classes, mean, scale = arrays["classes"], arrays["mean"], arrays["scale"]
+    C, D = len(classes), len(mean)
+    if classes.ndim != 1 or C < 2 or mean.shape != (D,) or scale.shape != (D,):
+        raise ValueError("its labels or scales have the wrong shape")
+    Z = arrays[f"{PARAMETER}.inducing_variable.Z"]
+    if Z.ndim != 2 or Z.shape[1] != D:
+        raise ValueError("its inducing points have the wrong shape")
+    for key, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"{key} is not finite")
+    model = {k.removeprefix(PARAMETER): v for k, v in arrays.items() if k.startswith(PARAMETER)}
+    weights = sum(a * b for a, b in pairwise([D, *params["hidden"], C]))
+    if weights > sum(array.size for array in model.values()):
+        raise ValueError("its network has more weights than the file holds")
+    state = {
+        **params,
+        "classes_": classes.astype(object) if header["labels"] == "O" else classes,
+        "mean_": mean,
+        "scale_": scale,
+        "n_features_in_": D,
+        "history_": None,
+        "model_": model,
+        "_jitter": float(header["jitter"]),
+    }
+    if "feature_names" in arrays:
+        state["feature_names_in_"] = arrays["feature_names"].astype(object)
+    classifier = cls()
+    classifier.__setstate__(state)
+    return classifier
+
+
+def _to_json(value: Any) -> Any:
+    """A NumPy number as the Python number that JSON knows."""
+    if not isinstance(value, np.generic):
+        got = f"a setting of type {type(value).__name__}, which cannot be saved"
+        fail("params", "numbers, strings and tuples", got)
+    return value.item()

@@ -8,12 +8,9 @@ from etgp_viz.backend import Tensor, tf
 
 __all__ = ["fitting", "in_chunks", "in_row_blocks", "padded"]
 
-# Compiled code takes rows in blocks that fit into the processor's cache, and in up to one share of
-# blocks per core.
-ROWS_PER_BLOCK = 128
-MAX_SHARES = min(os.cpu_count() or 1, 16)
-# Elsewhere the largest temporary array holds about this many numbers, 80 MB in float64.
-NUMBERS_PER_CHUNK = 10_000_000
+ROWS_PER_BLOCK = 128  # compiled code takes rows in blocks that fit into the processor's cache …
+MAX_SHARES = min(os.cpu_count() or 1, 16)  # … and in up to one share of blocks per core
+NUMBERS_PER_CHUNK = 10_000_000  # elsewhere the largest temporary array holds about 80 MB
 
 
 def fitting(numbers_each: int, limit: int | None = None) -> int:
@@ -22,13 +19,10 @@ def fitting(numbers_each: int, limit: int | None = None) -> int:
 
 
 def in_chunks(function: Callable[[slice], Any], num_rows: int | None, numbers_per_row: int) -> Any:
-    """Apply ``function(rows)`` to slices of the rows, and join the results along axis 0.
+    """Apply ``function(rows)`` to slices of N rows, and join the results along axis 0.
 
-    Parameters
-    ----------
-    function : takes a slice, returns a tensor or a tuple of tensors with its rows first
-    num_rows : N, or None while a graph for any number of rows is traced (then in one piece)
-    numbers_per_row : numbers in its largest temporary array, per row
+    It returns a tensor or a tuple of tensors, rows first; its largest temporary array has
+    `numbers_per_row`. A graph for any number of rows (N is None) takes them in one piece.
     """
     size = fitting(numbers_per_row)
     if num_rows is None or num_rows <= size:
@@ -38,10 +32,7 @@ def in_chunks(function: Callable[[slice], Any], num_rows: int | None, numbers_pe
 
 
 def padded(rows: Tensor) -> Tensor:
-    """Rows padded to a power of two (above 1024: a multiple of 1024) by repeating the last one.
-
-    Code compiled for one number of rows then serves many.
-    """
+    """Rows padded to a power of two (above 1024: a multiple of it), for fewer compiled shapes."""
     num_rows = rows.shape[0]
     if num_rows is None:
         return rows

@@ -25,14 +25,7 @@ def standard_deviation(variance: Tensor) -> Tensor:
     "return[1]: [C, N, N] if full_cov",
 )
 def conditional(
-    Kmm: Tensor,
-    Kmn: Tensor,
-    Knn: Tensor,
-    q_mu: Tensor,
-    q_sqrt: Tensor,
-    *,
-    white: bool,
-    full_cov: bool = False,
+    Kmm: Tensor, Kmn: Tensor, Knn: Tensor, q_mu: Tensor, q_sqrt: Tensor, white: bool, full_cov: bool
 ) -> tuple[Tensor, Tensor]:
     """Moments of C independent q(f_c) at N inputs, all at once; ETGP has C = 1.
 

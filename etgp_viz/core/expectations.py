@@ -16,12 +16,9 @@ from typing import Any
 import numpy as np
 
 from etgp_viz.backend import Tensor, tf
-from etgp_viz.core.flows import Flow
+from etgp_viz.core.flows import Flow, Values
 
 __all__ = [
-    "at_nodes",
-    "average",
-    "differentiable",
     "expected_log_likelihood",
     "expected_log_softmax",
     "expected_softmax",
@@ -43,39 +40,26 @@ def gauss_hermite(num_quadrature: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def expected_log_likelihood(
-    log_likelihood: Callable[[Tensor], Tensor],
-    flow: Flow,
-    mean: Tensor,
-    deviation: Tensor,
-    params: Tensor,
-    num_quadrature: int,
+    log_likelihood: Callable, flow: Flow, mean: Tensor, deviation: Tensor, params: Tensor, Q: int
 ) -> Tensor:
     """E[log p(y | f^1, …, f^C)] of each row ``[N]``: the paper's quadrature, for any likelihood.
 
-    Parameters
-    ----------
-    log_likelihood : log p(y | F) ``[S, N, Q]`` of the values of all processes F ``[S, N, Q, C]``
-    flow : the family of maps G
-    mean, deviation : µ and σ of f0 ``[N]``
-    params : raw flow parameters ``[S, N, C, P]``, of S dropout draws
-    num_quadrature : Q
+    `log_likelihood` maps the processes F ``[S, N, Q, C]`` to log p(y | F) ``[S, N, Q]``; mean and
+    deviation µ, σ ``[N]`` are those of f0, raw params ``[S, N, C, P]`` those of S dropout draws.
     """
-    F = at_nodes(flow, mean, deviation, params, num_quadrature)
-    return average(log_likelihood(F), num_quadrature)
+    return average(log_likelihood(at_nodes(flow, mean, deviation, params, Q)), Q)
 
 
-def at_nodes(
-    flow: Flow, mean: Tensor, deviation: Tensor, params: Tensor, num_quadrature: int
-) -> Tensor:
+def at_nodes(flow: Flow, mean: Tensor, deviation: Tensor, params: Tensor, Q: int) -> Tensor:
     """The C processes at the nodes, G(µ + σ z_q; θ_c): ``[S, N, Q, C]``; arguments as above."""
-    nodes, _ = gauss_hermite(num_quadrature)
+    nodes, _ = gauss_hermite(Q)
     f0 = mean[:, None] + deviation[:, None] * nodes
     return flow.forward(f0[:, :, None], params[:, :, None])
 
 
-def average(values: Tensor, num_quadrature: int) -> Tensor:
+def average(values: Tensor, Q: int) -> Tensor:
     """Mean over dropout draws and nodes: ``[S, N, Q, …]`` → ``[N, …]``."""
-    weights = tf.constant(gauss_hermite(num_quadrature)[1], values.dtype)
+    weights = tf.constant(gauss_hermite(Q)[1], values.dtype)
     return tf.einsum("snq...,q->n...", values, weights) / values.shape[0]
 
 
@@ -83,72 +67,45 @@ def average(values: Tensor, num_quadrature: int) -> Tensor:
 
 
 def expected_log_softmax(
-    flow: Flow,
-    mean: Tensor,
-    deviation: Tensor,
-    values: Sequence[Tensor],
-    labels: Tensor,
-    num_quadrature: int,
+    flow: Flow, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor, Q: int
 ) -> Tensor:
-    """E[log softmax(f^1, …, f^C)_y] of each row ``[B, N]``.
+    """E[log softmax(f^1, …, f^C)_y] of each row ``[B, N]``, with labels y in 0..C−1 ``[B, N]``.
 
-    Parameters
-    ----------
-    flow : the family of maps G
-    mean, deviation : µ and σ of f0 ``[B, N]``
-    values : P constrained flow parameters, each ``[B, C, N]``
-    labels : y in 0..C−1 ``[B, N]``
-    num_quadrature : Q
+    Mean and deviation µ, σ ``[B, N]`` are those of f0; values are the P constrained parameters of
+    the flow, each ``[B, C, N]``.
     """
-    compiled = _value_and_gradients(flow, num_quadrature)
+    compiled = _over_blocks(_value_and_gradients, flow, Q, num_outputs=3 + flow.num_params)
     return differentiable(
-        lambda mean, deviation, *values: compiled(mean, deviation, list(values), labels),
+        lambda mean, deviation, *values: compiled(mean, deviation, values, labels),
         *(mean, deviation, *values),
     )
 
 
-def expected_softmax(
-    flow: Flow, mean: Tensor, deviation: Tensor, values: Sequence[Tensor], num_quadrature: int
-) -> Tensor:
+def expected_softmax(flow: Flow, mean: Tensor, deviation: Tensor, values: Values, Q: int) -> Tensor:
     """Class probabilities E[softmax(f^1, …, f^C)] ``[B, C, N]``; arguments as above."""
-    _, weights = gauss_hermite(num_quadrature)
 
     def as_written(g: Tensor) -> Tensor:
-        return tf.tensordot(weights, tf.nn.softmax(g, axis=2), 1)
+        return tf.tensordot(gauss_hermite(Q)[1], tf.nn.softmax(g, axis=2), 1)
 
-    compiled = _probabilities(flow, num_quadrature)
-    return _by_nodes(compiled, as_written, flow, mean, deviation, values, (), num_quadrature)
+    return _prediction(_probabilities, as_written, flow, Q, [mean, deviation, *values])
 
 
 def log_expected_softmax(
-    flow: Flow,
-    mean: Tensor,
-    deviation: Tensor,
-    values: Sequence[Tensor],
-    labels: Tensor,
-    num_quadrature: int,
+    flow: Flow, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor, Q: int
 ) -> Tensor:
     """log E[softmax(f^1, …, f^C)_y] of each row ``[B, N]``, without underflow."""
-    log_weights = np.log(gauss_hermite(num_quadrature)[1])[:, None, None]
 
     def as_written(g: Tensor) -> Tensor:
         one_hot = tf.one_hot(labels, g.shape[2], axis=1, dtype=g.dtype)
         log_p = tf.reduce_sum(one_hot * tf.nn.log_softmax(g, axis=2), axis=2)
+        log_weights = np.log(gauss_hermite(Q)[1])[:, None, None]
         return tf.reduce_logsumexp(log_weights + log_p, axis=0)
 
-    compiled = _log_probability(flow, num_quadrature)
-    return _by_nodes(compiled, as_written, flow, mean, deviation, values, (labels,), num_quadrature)
+    return _prediction(_log_probability, as_written, flow, Q, [mean, deviation, *values], labels)
 
 
-def _by_nodes(
-    compiled: Callable[..., list[Tensor]],
-    as_written: Callable[[Tensor], Tensor],
-    flow: Flow,
-    mean: Tensor,
-    deviation: Tensor,
-    values: Sequence[Tensor],
-    labels: Sequence[Tensor],
-    num_quadrature: int,
+def _prediction(
+    loop: Callable, as_written: Callable, flow: Flow, Q: int, inputs: Values, *labels: Tensor
 ) -> Tensor:
     """A prediction by its compiled loop, with its gradient by the rule as written.
 
@@ -162,106 +119,88 @@ def _by_nodes(
             with tf.GradientTape() as tape:
                 tape.watch(inputs)
                 mean, deviation, *values = inputs
-                nodes = gauss_hermite(num_quadrature)[0][:, None, None, None]
+                nodes = gauss_hermite(Q)[0][:, None, None, None]
                 f0 = mean[:, None] + nodes * deviation[:, None]
                 result = as_written(flow._forward(f0, values))
             return tape.gradient(result, inputs, upstream)
 
         # Hidden from any tape, which could not differentiate the compiled loop.
         mean, deviation, *values = map(tf.stop_gradient, inputs)
-        return compiled(mean, deviation, values, *labels)[0], gradient
+        return _over_blocks(loop, flow, Q)(mean, deviation, values, *labels)[0], gradient
 
-    return prediction(*map(tf.convert_to_tensor, (mean, deviation, *values)))
-
-
-@lru_cache(maxsize=32)
-def _value_and_gradients(flow: Flow, num_quadrature: int) -> Callable[..., list[Tensor]]:
-    """E[f^y] − E[log Σ_c exp f^c] and its gradients in µ, σ and each parameter."""
-    nodes, weights = gauss_hermite(num_quadrature)
-
-    def value_and_gradients(
-        mean: Tensor, deviation: Tensor, values: list[Tensor], labels: Tensor
-    ) -> list[Tensor]:
-        def add_node(q: Tensor, value: Tensor, gradients: list[Tensor]) -> tuple:
-            z, w = tf.gather(nodes, q), tf.gather(weights, q)
-            f0 = mean + z * deviation
-            with tf.GradientTape() as tape:
-                tape.watch([f0, *values])
-                term = w * _log_sum_exp(flow._forward(f0, values))
-            by_f0, *by_values = tape.gradient(term, [f0, *values])
-            parts = zip(gradients, [by_f0, z * by_f0, *by_values], strict=True)
-            return q + 1, value - term, [total - part for total, part in parts]
-
-        start = (0, *label_term(mean, deviation, values, labels))
-        _, value, gradients = tf.while_loop(lambda q, *_: q < num_quadrature, add_node, start)
-        return [value, *gradients]
-
-    def label_term(
-        mean: Tensor, deviation: Tensor, values: list[Tensor], labels: Tensor
-    ) -> tuple[Tensor, list[Tensor]]:
-        # Only the process of the row's label: [Q, N] numbers for any C.
-        one_hot = tf.one_hot(labels, values[0].shape[0], axis=0, dtype=mean.dtype)
-        of_label = [tf.reduce_sum(one_hot * value, axis=0) for value in values]
-        with tf.GradientTape() as tape:
-            tape.watch([mean, deviation, *of_label])
-            f0 = mean + nodes[:, None] * deviation
-            term = tf.linalg.matvec(flow._forward(f0, of_label), weights, transpose_a=True)
-        by_mean, by_deviation, *by_values = tape.gradient(
-            term, [mean, deviation, *of_label], unconnected_gradients="zero"
-        )
-        return term, [by_mean, by_deviation, *(one_hot * by_value for by_value in by_values)]
-
-    return _compiled_over_blocks(value_and_gradients, float_outputs=3 + flow.num_params)
+    return prediction(*map(tf.convert_to_tensor, inputs))
 
 
-@lru_cache(maxsize=32)
-def _probabilities(flow: Flow, num_quadrature: int) -> Callable[..., list[Tensor]]:
-    nodes, weights = gauss_hermite(num_quadrature)
-
-    def probabilities(mean: Tensor, deviation: Tensor, values: list[Tensor]) -> list[Tensor]:
-        def add_node(q: Tensor, total: Tensor) -> tuple[Tensor, Tensor]:
-            z, w = tf.gather(nodes, q), tf.gather(weights, q)
-            g = flow._forward(mean + z * deviation, values)
-            unnormalised = tf.exp(g - tf.reduce_max(g, axis=0))
-            return q + 1, total + unnormalised * (w / tf.reduce_sum(unnormalised, axis=0))
-
-        start = (0, tf.zeros_like(values[0]))
-        return [tf.while_loop(lambda q, _: q < num_quadrature, add_node, start)[1]]
-
-    return _compiled_over_blocks(probabilities)
-
-
-@lru_cache(maxsize=32)
-def _log_probability(flow: Flow, num_quadrature: int) -> Callable[..., list[Tensor]]:
-    nodes, weights = gauss_hermite(num_quadrature)
-
-    def log_probability(
-        mean: Tensor, deviation: Tensor, values: list[Tensor], labels: Tensor
-    ) -> list[Tensor]:
-        one_hot = tf.one_hot(labels, values[0].shape[0], axis=0, dtype=mean.dtype)
-
-        def at_node(node: tuple[Tensor, Tensor]) -> Tensor:
-            z, log_w = node
-            g = flow._forward(mean + z * deviation, values)
-            return log_w + tf.reduce_sum(one_hot * g, axis=0) - _log_sum_exp(g)
-
-        terms = tf.map_fn(at_node, (nodes, np.log(weights)), fn_output_signature=mean.dtype)
-        return [tf.reduce_logsumexp(terms, axis=0)]
-
-    return _compiled_over_blocks(log_probability)
-
-
-def _compiled_over_blocks(
-    function: Callable[..., list[Tensor]], float_outputs: int = 1
-) -> Callable[..., list[Tensor]]:
-    """Compile ``function(mean [N], deviation [N], values P × [C, N], …)`` for inputs [B, …]."""
+@lru_cache(maxsize=96)
+def _over_blocks(loop: Callable, flow: Flow, Q: int, num_outputs: int = 1) -> Callable[..., Any]:
+    """``loop(flow, Q, µ [N], σ [N], values P × [C, N], …)``, compiled for inputs [B, …]."""
 
     @tf.function(jit_compile=True, autograph=False)
-    def over_blocks(*block: Any) -> list[Tensor]:
-        signature = [block[0].dtype] * float_outputs
-        return tf.map_fn(lambda args: function(*args), block, fn_output_signature=signature)
+    def over_blocks(*inputs: Any) -> list[Tensor]:
+        signature = [inputs[0].dtype] * num_outputs
+        return tf.map_fn(lambda block: loop(flow, Q, *block), inputs, fn_output_signature=signature)
 
     return over_blocks
+
+
+def _value_and_gradients(
+    flow: Flow, Q: int, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
+) -> list[Tensor]:
+    """E[f^y] − E[log Σ_c exp f^c] and its gradients in µ, σ and each parameter."""
+    nodes, weights = gauss_hermite(Q)
+    # The first term needs only the process of the row's label: [Q, N] numbers for any C.
+    one_hot = tf.one_hot(labels, values[0].shape[0], axis=0, dtype=mean.dtype)
+    sources = [mean, deviation, *(tf.reduce_sum(one_hot * value, axis=0) for value in values)]
+    with tf.GradientTape() as tape:
+        tape.watch(sources)
+        f_label = flow._forward(mean + nodes[:, None] * deviation, sources[2:])
+        value = tf.linalg.matvec(f_label, weights, transpose_a=True)
+    gradients = tape.gradient(value, sources, unconnected_gradients="zero")
+    gradients = [*gradients[:2], *(one_hot * gradient for gradient in gradients[2:])]
+
+    def subtract_node(q: Tensor, value: Tensor, gradients: list[Tensor]) -> tuple:
+        z, w = tf.gather(nodes, q), tf.gather(weights, q)
+        f0 = mean + z * deviation
+        with tf.GradientTape() as tape:
+            tape.watch([f0, *values])
+            term = w * _log_sum_exp(flow._forward(f0, values))
+        by_f0, *by_values = tape.gradient(term, [f0, *values])
+        parts = zip(gradients, [by_f0, z * by_f0, *by_values], strict=True)
+        return q + 1, value - term, [total - part for total, part in parts]
+
+    start = (0, value, gradients)
+    _, value, gradients = tf.while_loop(lambda q, *_: q < Q, subtract_node, start)
+    return [value, *gradients]
+
+
+def _probabilities(
+    flow: Flow, Q: int, mean: Tensor, deviation: Tensor, values: Values
+) -> list[Tensor]:
+    nodes, weights = gauss_hermite(Q)
+
+    def add_node(q: Tensor, total: Tensor) -> tuple[Tensor, Tensor]:
+        z, w = tf.gather(nodes, q), tf.gather(weights, q)
+        g = flow._forward(mean + z * deviation, values)
+        unnormalised = tf.exp(g - tf.reduce_max(g, axis=0))
+        return q + 1, total + unnormalised * (w / tf.reduce_sum(unnormalised, axis=0))
+
+    start = (0, tf.zeros_like(values[0]))
+    return [tf.while_loop(lambda q, _: q < Q, add_node, start)[1]]
+
+
+def _log_probability(
+    flow: Flow, Q: int, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
+) -> list[Tensor]:
+    nodes, weights = gauss_hermite(Q)
+    one_hot = tf.one_hot(labels, values[0].shape[0], axis=0, dtype=mean.dtype)
+
+    def at_node(node: tuple[Tensor, Tensor]) -> Tensor:
+        z, log_w = node
+        g = flow._forward(mean + z * deviation, values)
+        return log_w + tf.reduce_sum(one_hot * g, axis=0) - _log_sum_exp(g)
+
+    terms = tf.map_fn(at_node, (nodes, np.log(weights)), fn_output_signature=mean.dtype)
+    return [tf.reduce_logsumexp(terms, axis=0)]
 
 
 @tf.custom_gradient
@@ -290,12 +229,8 @@ def differentiable(value_and_gradients: Callable[..., Sequence[Tensor]], *inputs
 
         @tf.custom_gradient
         def pulled_back(upstream: Tensor, *_: Tensor) -> tuple[tuple[Tensor, ...], Callable]:
-            is_per_class = [gradient.shape.rank > value.shape.rank for gradient in gradients]
-            products = (
-                gradient * (upstream[:, None] if classes else upstream)
-                for gradient, classes in zip(gradients, is_per_class, strict=True)
-            )
-            return tuple(products), refuse
+            by_rank = {value.shape.rank: upstream, value.shape.rank + 1: upstream[:, None]}
+            return tuple(gradient * by_rank[gradient.shape.rank] for gradient in gradients), refuse
 
         return value, lambda upstream: pulled_back(upstream, *inputs)
 

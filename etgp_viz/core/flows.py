@@ -3,26 +3,21 @@
 A flow stores no numbers itself. Its parameters arrive with every call as a *raw* array
 ``params[..., P]`` (unconstrained, as a network outputs them), whose leading axes broadcast
 against ``f``. `Flow.constrain` turns raw numbers into those of the formulas (softplus where a
-number must be positive), `Flow.unconstrain` goes back.
-
-Every flow is strictly monotone in ``f`` for every raw parameter; only `Linear` may decrease.
-
->>> flow = Linear()
->>> flow.forward([0.0, 1.0], [2.0, -1.0]).numpy()  # a = 2, b = −1
-array([-1.,  1.])
+number must be positive), `Flow.unconstrain` goes back. Every flow is strictly monotone in ``f``
+for every raw parameter; only `Linear` may decrease.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from scipy.optimize import least_squares
 
 from etgp_viz.backend import Tensor, check_shapes, gpflow, tf
-from etgp_viz.checks import check_count
-from etgp_viz.core import stable_math
+from etgp_viz.checks import check_count, fail
 
 __all__ = [
     "RAW_ONE",
@@ -41,31 +36,26 @@ __all__ = [
 
 TensorLike = Any  # whatever tf.convert_to_tensor takes
 Values = Sequence[Tensor]  # constrained parameters, one tensor for each
+ELEMENTWISE = "params: [broadcast batch..., P]", "return: [batch...]"  # shapes
 
 RAW_ONE = float(np.log(np.expm1(1.0)))  # softplus(RAW_ONE) = 1
 RAW_ALMOST_ZERO = -16.0  # softplus(−16) ≈ 1e-7: an amplitude that vanishes
 RAW_NEAR_ZERO = -4.0  # softplus(−4) ≈ 0.02: nearly zero, and a gradient still reaches it
+# Beyond this argument sinh and exp follow their tangent: values and gradients stay finite in
+# float64 even through several steps, and the map stays continuously differentiable and monotone.
+TANGENT_FROM = 50.0
 
 
 @dataclass(frozen=True)
 class Param:
-    """One parameter of a flow, as formulas and sliders see it (constrained).
+    """One parameter of a flow, as formulas and sliders see it (constrained)."""
 
-    Attributes
-    ----------
-    name : short name, as in the formula
-    low, high : a range in which the map is easy to look at; values may lie outside
-    positive : whether the raw number goes through softplus
-    raw_identity : the raw value at which the flow is the identity
-    effect : what a larger value does, in words
-    """
-
-    name: str
-    low: float
+    name: str  # as in the formula
+    low: float  # a range in which the map is easy to look at; values may lie outside
     high: float
-    positive: bool
-    raw_identity: float
-    effect: str
+    positive: bool  # whether the raw number goes through softplus
+    raw_identity: float  # the raw value at which the flow is the identity
+    effect: str  # what a larger value does, in words
 
 
 class Flow(ABC):
@@ -75,8 +65,7 @@ class Flow(ABC):
     `_log_derivative` for constrained parameters; everything else follows.
     """
 
-    #: whether some parameters make the flow the identity
-    has_identity: bool = True
+    has_identity: bool = True  #: whether some parameters make the flow the identity
 
     @property
     def params(self) -> tuple[Param, ...]:
@@ -106,36 +95,25 @@ class Flow(ABC):
         return tuple(param.name for param in self.params)
 
     def identity_params(self) -> np.ndarray:
-        """Raw parameters ``[P]`` at which G(f) = f, or comes closest to it.
-
-        >>> SAL(length=1).identity_params().round(3)
-        array([0.   , 0.541, 0.541, 0.   ])
-        """
+        """Raw parameters ``[P]`` at which G(f) = f, or comes closest to it."""
         return np.array([param.raw_identity for param in self.params], dtype=np.float64)
 
     def near_identity_params(self) -> np.ndarray:
-        """Raw parameters ``[P]`` close to the identity, a good start for training.
-
-        Amplitudes that vanish at the identity hardly see a gradient there (softplus of a very
-        negative number is flat), so they start slightly above zero. The others are unchanged.
-        """
+        """Raw parameters ``[P]`` close to the identity, a good start for training."""
+        # Amplitudes that vanish at the identity hardly see a gradient there (softplus of a very
+        # negative number is flat), so they start slightly above zero.
         raw = self.identity_params()
         return np.where(raw == RAW_ALMOST_ZERO, RAW_NEAR_ZERO, raw)
 
     def unstack(self, params: TensorLike, axis: int = -1) -> list[Tensor]:
         """Raw ``params[..., P]`` as P constrained tensors ``[...]``."""
-        params = _tensor(params)
-        if params.shape.rank == 0 or params.shape[axis] != self.num_params:
-            raise ValueError(
-                f"params: expected an axis {axis} of {self.num_params} raw parameters "
-                f"({', '.join(self.param_names) or 'none'}) for {self}, got shape "
-                f"{tuple(params.shape)}."
-            )
-        columns = tf.unstack(params, num=self.num_params, axis=axis) if self.num_params else []
-        return [
-            tf.math.softplus(column) if param.positive else column
-            for param, column in zip(self.params, columns, strict=True)
-        ]
+        params, P = _tensor(params), self.num_params
+        if params.shape.rank == 0 or params.shape[axis] != P:
+            names = ", ".join(self.param_names) or "none"
+            expected = f"an axis {axis} of {P} raw parameters ({names}) for {self}"
+            fail("params", expected, f"shape {tuple(params.shape)}.")
+        columns = zip(self.params, tf.unstack(params, P, axis) if P else [], strict=True)
+        return [tf.math.softplus(raw) if param.positive else raw for param, raw in columns]
 
     @check_shapes("params: [batch..., P]", "return: [batch..., P]")
     def constrain(self, params: TensorLike) -> Tensor:
@@ -144,11 +122,7 @@ class Flow(ABC):
 
     @check_shapes("values: [batch..., P]", "return: [batch..., P]")
     def unconstrain(self, values: TensorLike) -> Tensor:
-        """Raw parameters ``[..., P]`` from those of the formulas; the inverse of `constrain`.
-
-        >>> Tanh(elements=1).unconstrain([1.0, 2.0, 0.0]).numpy().round(3)
-        array([0.541, 1.855, 0.   ])
-        """
+        """Raw parameters ``[..., P]`` from those of the formulas; the inverse of `constrain`."""
         values = _tensor(values)
         positive = [param.positive for param in self.params]
         safe = tf.where(positive, values, tf.ones_like(values))
@@ -158,35 +132,24 @@ class Flow(ABC):
         # softplus⁻¹(v) = v + log(1 − e^(−v))
         return tf.where(positive, safe + tf.math.log(-tf.math.expm1(-safe)), values)
 
-    @check_shapes(
-        "f: [broadcast batch...]", "params: [broadcast batch..., P]", "return: [batch...]"
-    )
+    @check_shapes("f: [broadcast batch...]", *ELEMENTWISE)
     def forward(self, f: TensorLike, params: TensorLike) -> Tensor:
-        """The warped values g = G(f; θ), of the shape to which f and params[..., 0] broadcast.
-
-        Parameters
-        ----------
-        f : values of the latent process ``[...]``
-        params : raw parameters ``[..., P]``
-        """
+        """The warped values g = G(f; θ) of ``f[...]``, from raw ``params[..., P]``."""
         return self._forward(_tensor(f), self.unstack(params))
 
-    @check_shapes(
-        "g: [broadcast batch...]", "params: [broadcast batch..., P]", "return: [batch...]"
-    )
+    @check_shapes("g: [broadcast batch...]", *ELEMENTWISE)
     def inverse(self, g: TensorLike, params: TensorLike) -> Tensor:
         """The latent values f = G⁻¹(g; θ); shapes as in `forward`."""
         return self._inverse(_tensor(g), self.unstack(params))
 
-    @check_shapes(
-        "f: [broadcast batch...]", "params: [broadcast batch..., P]", "return: [batch...]"
-    )
+    @check_shapes("f: [broadcast batch...]", *ELEMENTWISE)
     def log_derivative(self, f: TensorLike, params: TensorLike) -> Tensor:
         """log |dG/df| at f, which a change of variables subtracts from the log density of f."""
         return self._log_derivative(_tensor(f), self.unstack(params))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        settings = (f"{name}={value!r}" for name, value in vars(self).items() if name != "flows")
+        return f"{type(self).__name__}({', '.join(settings)})"
 
     def __eq__(self, other: object) -> bool:
         """Flows of the same class with equal attributes are equal, and share compiled code."""
@@ -243,15 +206,11 @@ class Linear(Flow):
         a, _ = values
         return tf.math.log(tf.abs(a)) + tf.zeros_like(f)
 
-    def __repr__(self) -> str:
-        return f"Linear(positive={self.positive})"
-
 
 class SinhArcsinh(Flow):
-    """One SAL step, G(f) = d·sinh(b·asinh(f) − a) + e with b, d > 0.
+    """One SAL step, G(f) = d·sinh(b·asinh(f) − a) + e with b, d > 0: skew, tails, scale, shift.
 
-    ``a`` skews, ``b`` sets the weight of the tails, ``d`` and ``e`` scale and shift. Where the
-    argument of sinh leaves ±`stable_math.TANGENT_FROM` the map follows its tangent.
+    Where the argument of sinh leaves ±`TANGENT_FROM` the map follows its tangent.
     """
 
     @property
@@ -265,16 +224,17 @@ class SinhArcsinh(Flow):
 
     def _forward(self, f: Tensor, values: Values) -> Tensor:
         a, b, d, e = values
-        return d * stable_math.sinh(b * stable_math.asinh(f) - a) + e
+        return d * _sinh(b * _asinh(f) - a) + e
 
     def _inverse(self, g: Tensor, values: Values) -> Tensor:
         a, b, d, e = values
-        return tf.sinh((stable_math.asinh_of_sinh((g - e) / d) + a) / b)
+        return tf.sinh((_asinh_of_sinh((g - e) / d) + a) / b)
 
     def _log_derivative(self, f: Tensor, values: Values) -> Tensor:
         # d/df sinh(u) with u = b·asinh(f) − a is cosh(u)·b / sqrt(1 + f²).
         a, b, d, _ = values
-        log_cosh = stable_math.log_cosh(stable_math.clip(b * stable_math.asinh(f) - a))
+        u = _clip(b * _asinh(f) - a)
+        log_cosh = u + tf.math.softplus(-2.0 * u) - np.log(2.0)
         return tf.math.log(d) + tf.math.log(b) + log_cosh - 0.5 * tf.math.log1p(f * f)
 
 
@@ -312,10 +272,9 @@ class TanhSum(Flow):
     def _inverse(self, g: Tensor, values: Values) -> Tensor:
         # |tanh| < 1, so the root lies within the summed amplitudes of g.
         reach = sum(a for a, _, _ in self._elements(values))
-        root = stable_math.solve_increasing(
+        root = _solve_increasing(
             lambda f: (self._forward(f, values) - g, self._derivative(f, values)),
-            low=g - reach,
-            high=g + reach,
+            *(g - reach, g + reach),
         )
         # One more Newton step, taped: the implicit function theorem gives its gradient,
         # df = (dg − ∂G/∂θ dθ) / G'(f), and no bisection step is differentiated.
@@ -325,25 +284,22 @@ class TanhSum(Flow):
     def _log_derivative(self, f: Tensor, values: Values) -> Tensor:
         return tf.math.log(self._derivative(f, values))
 
-    def __repr__(self) -> str:
-        return f"TanhSum(elements={self.elements})"
-
 
 class Exp(Flow):
-    """G(f) = exp(f), followed by its tangent beyond `stable_math.TANGENT_FROM`."""
+    """G(f) = exp(f), followed by its tangent beyond `TANGENT_FROM`."""
 
     has_identity = False
 
     def _forward(self, f: Tensor, values: Values) -> Tensor:
-        near = tf.minimum(f, stable_math.TANGENT_FROM)
+        near = tf.minimum(f, TANGENT_FROM)
         return tf.exp(near) * (1.0 + (f - near))
 
     def _inverse(self, g: Tensor, values: Values) -> Tensor:
-        edge = np.exp(stable_math.TANGENT_FROM)
+        edge = np.exp(TANGENT_FROM)
         return tf.math.log(tf.minimum(g, edge)) + tf.nn.relu(g - edge) / edge
 
     def _log_derivative(self, f: Tensor, values: Values) -> Tensor:
-        return tf.minimum(f, stable_math.TANGENT_FROM)
+        return tf.minimum(f, TANGENT_FROM)
 
 
 class Softplus(Flow):
@@ -402,11 +358,8 @@ class Compose(Flow):
         return least_squares(misfit, start).x
 
     def _steps(self, values: Values) -> list[tuple[Flow, Values]]:
-        ends = np.cumsum([flow.num_params for flow in self.flows])
-        return [
-            (flow, values[end - flow.num_params : end])
-            for flow, end in zip(self.flows, ends, strict=True)
-        ]
+        rest = iter(values)
+        return [(flow, [*islice(rest, flow.num_params)]) for flow in self.flows]
 
     def _forward(self, f: Tensor, values: Values) -> Tensor:
         for flow, step_values in self._steps(values):
@@ -427,7 +380,8 @@ class Compose(Flow):
         return total
 
     def __repr__(self) -> str:
-        return f"Compose([{', '.join(map(repr, self.flows))}])"
+        is_plain = type(self) is Compose
+        return f"Compose([{', '.join(map(repr, self.flows))}])" if is_plain else super().__repr__()
 
 
 class SAL(Compose):
@@ -436,9 +390,6 @@ class SAL(Compose):
     def __init__(self, length: int = 3) -> None:
         self.length = check_count(length, "length")
         super().__init__([SinhArcsinh()] * self.length)
-
-    def __repr__(self) -> str:
-        return f"SAL(length={self.length})"
 
 
 class Tanh(Compose):
@@ -449,5 +400,67 @@ class Tanh(Compose):
         self.length = check_count(length, "length")
         super().__init__([TanhSum(self.elements)] * self.length)
 
-    def __repr__(self) -> str:
-        return f"Tanh(elements={self.elements}, length={self.length})"
+
+# ------------------------------------------------------------------ functions that stay finite
+
+
+@tf.custom_gradient
+def _asinh(f: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """asinh(f) = sign(f)·log(|f| + sqrt(1 + f²)), which loses nothing to cancellation.
+
+    XLA computes a float64 logarithm one number at a time, a float32 one several at a time. So the
+    logarithm of x is guessed in float32, and one step of Halley's method for exp(y) = x, with its
+    cubic convergence, carries the seven digits of the guess beyond those of float64.
+    """
+    root = tf.sqrt(1.0 + f * f)
+    x = tf.abs(f) + root
+    guess = tf.cast(tf.math.log(tf.cast(x, tf.float32)), f.dtype)
+    grown = tf.exp(guess)
+    log_x = guess + 2.0 * (x - grown) / (x + grown)
+    return tf.sign(f) * log_x, lambda upstream: upstream / root
+
+
+def _clip(u: Tensor) -> Tensor:
+    """u, limited to the range in which `_sinh` does not follow its tangent."""
+    return tf.clip_by_value(u, -TANGENT_FROM, TANGENT_FROM)
+
+
+@tf.custom_gradient
+def _sinh(u: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """sinh(u), along its tangent beyond ±TANGENT_FROM; one exp serves the value and the slope."""
+    near = _clip(u)
+    grown = tf.exp(near)
+    shrunk = 1.0 / grown
+    slope = 0.5 * (grown + shrunk)
+    return 0.5 * (grown - shrunk) + slope * (u - near), lambda upstream: upstream * slope
+
+
+def _asinh_of_sinh(s: Tensor) -> Tensor:
+    """The inverse of `_sinh`."""
+    edge = np.sinh(TANGENT_FROM)
+    near = tf.clip_by_value(s, -edge, edge)
+    return tf.asinh(near) + (s - near) / np.cosh(TANGENT_FROM)
+
+
+def _solve_increasing(residual: Callable, low: Tensor, high: Tensor) -> Tensor:
+    """The root of an increasing function, elementwise: Newton, kept inside a shrinking bracket.
+
+    `residual(f)` returns (value, slope) with slope ≥ 1, so |value| bounds the distance to the root.
+    """
+
+    def unsolved(f: Tensor, *_: Tensor) -> Tensor:
+        value, _slope = residual(f)
+        return tf.reduce_any(tf.abs(value) > 1e-13 * (1.0 + tf.abs(f)))
+
+    def improve(f: Tensor, move: Tensor, low: Tensor, high: Tensor) -> tuple[Tensor, ...]:
+        value, slope = residual(f)
+        low, high = tf.where(value < 0.0, f, low), tf.where(value > 0.0, f, high)
+        newton = f - value / slope
+        # Bisect where Newton leaves the bracket or does not halve its last move.
+        trusted = (newton > low) & (newton < high) & (2.0 * tf.abs(value) < tf.abs(move) * slope)
+        better = tf.where(trusted, newton, 0.5 * (low + high))
+        return better, better - f, low, high
+
+    start = (0.5 * (low + high), high - low, low, high)
+    root, *_ = tf.while_loop(unsolved, improve, start, maximum_iterations=120)
+    return tf.stop_gradient(root)

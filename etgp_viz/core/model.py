@@ -7,30 +7,23 @@ q(f0(x)) = N(µ, σ²), and that the GP work does not depend on C.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from etgp_viz import checks
 from etgp_viz.backend import Tensor, as_written, check_shapes, gpflow, tf, tfp
+from etgp_viz.core import expectations
 from etgp_viz.core.blocks import in_chunks, in_row_blocks, padded
 from etgp_viz.core.conditional import conditional, standard_deviation
-from etgp_viz.core.expectations import (
-    at_nodes,
-    average,
-    expected_log_likelihood,
-    expected_log_softmax,
-    expected_softmax,
-    gauss_hermite,
-    log_expected_softmax,
-)
+from etgp_viz.core.expectations import at_nodes, average, gauss_hermite
 from etgp_viz.core.network import FlowNetwork
 
 __all__ = ["ETGP"]
 
-Data = tuple[Tensor, Tensor]
-Latent = tuple[Tensor, Tensor, Tensor]  # µ [N] and σ [N] of q(f0), raw parameters [S, N, C, P]
-
+Data = tuple[Tensor, Tensor]  # X and Y
+Moments = tuple[Tensor, Tensor]  # a mean and a variance or covariance
 # Likelihoods whose Y is a label 0..C−1.
 LABELLED = (gpflow.likelihoods.Softmax, gpflow.likelihoods.MultiClass)
 
@@ -42,13 +35,12 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
 
     Parameters
     ----------
-    kernel : any GPflow kernel, of f0
+    kernel, mean_function : of f0: any GPflow kernel, and a mean that is zero unless given
     network : from x to the parameters of the C flows, with KL_W as its weight decay
     inducing_variable : M inducing points [M, D] or GPflow (inter-domain) inducing variables, of f0
     likelihood : GPflow likelihood of Y given the C processes; softmax unless given. A scalar one
         applies to each process by itself: ``Bernoulli()`` makes the model multi-label (Y [N, C] of
         zeros and ones), ``Gaussian()`` a multi-output regression (Y [N, C]).
-    mean_function : of f0; zero unless given
     num_data : N, to scale mini-batches up; None for full batches
     num_quadrature : Q, nodes of the Gauss–Hermite rule
     whiten : whether q is on the whitened inducing variables, u0 = chol(K_zz) v
@@ -62,9 +54,6 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     >>> model = ETGP(gpflow.kernels.SquaredExponential(), network, X[::2])
     >>> print(f"{model.elbo((X, Y)):.3f}")  # identity flows: every class has probability 1/3
     -6.592
-    >>> probabilities, _ = model.predict_y(X)
-    >>> print(probabilities.shape)
-    (6, 3)
     """
 
     def __init__(
@@ -84,38 +73,29 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
             checks.fail("gpflow.default_float()", "float64, in which ETGP computes", got)
         if not isinstance(network, FlowNetwork):
             checks.fail("network", "a FlowNetwork", type(network).__name__)
-        C = network.num_classes
+        D, C = network.num_inputs, network.num_classes
         likelihood = gpflow.likelihoods.Softmax(C) if likelihood is None else likelihood
-        if not isinstance(likelihood, gpflow.likelihoods.Likelihood):
-            checks.fail("likelihood", "a GPflow likelihood", repr(likelihood))
-        if likelihood.latent_dim not in (None, C):
-            expected = f"one of {C} processes, as the network has"
-            checks.fail("likelihood", expected, f"one of {likelihood.latent_dim}")
+        checks.check_likelihood(likelihood, C)
         points = gpflow.inducing_variables.InducingPoints
         if not isinstance(inducing_variable, gpflow.inducing_variables.InducingVariables):
-            Z = checks.check_inputs(inducing_variable, "inducing_variable", network.num_inputs)
+            Z = checks.check_inputs(inducing_variable, "inducing_variable", D)
             inducing_variable = points(Z)
         elif isinstance(inducing_variable, points):
-            checks.check_inputs(inducing_variable.Z, "inducing_variable", network.num_inputs)
-        _check_kernel(kernel, network.num_inputs)
+            checks.check_inputs(inducing_variable.Z, "inducing_variable", D)
+        checks.check_kernel(kernel, D)
         M = int(inducing_variable.num_inducing)
         if num_data is not None:
             checks.check_count(num_data, "num_data")
             checks.check_count(M, "inducing_variable", maximum=num_data, because="M ≤ num_data")
 
         super().__init__(kernel, likelihood, mean_function, num_latent_gps=1)
-        self.network = network
+        self.network, self.num_classes = network, C
         self.inducing_variable = inducing_variable
         self.num_data = num_data
         self.num_quadrature = checks.check_count(num_quadrature, "num_quadrature")
         self.whiten = bool(whiten)
         self.q_mu = gpflow.Parameter(np.zeros((M, 1)))
         self.q_sqrt = gpflow.Parameter(np.eye(M)[None], transform=gpflow.utilities.triangular())
-
-    @property
-    def num_classes(self) -> int:
-        """C, the number of warped processes."""
-        return self.network.num_classes
 
     def check_data(self, data: Data) -> Data:
         """Check (X, Y) against the model.
@@ -128,23 +108,20 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         X, Y = checks.check_same_rows(data)
         checks.check_inputs(X, "X", self.network.num_inputs)
         if isinstance(self.likelihood, gpflow.likelihoods.Bernoulli):
-            Y = checks.check_zeros_and_ones(Y, "Y")
+            Y = checks.check_zeros_and_ones(Y)
         return X, checks.check_inputs(Y, "Y", self.likelihood.observation_dim or self.num_classes)
 
     # ------------------------------------------------------------------ objective
 
     @as_written
     def elbo(self, data: Data, samples: int | None = 1) -> Tensor:
-        """Evidence lower bound.
+        """Evidence lower bound of (X [N, D], Y); a mini-batch stands for all `num_data` rows.
 
-        Parameters
-        ----------
-        data : (X [N, D], Y); a mini-batch stands for all `num_data` rows
-        samples : dropout draws over which the expected log-likelihood is averaged, new ones at
-            each call; None turns dropout off
+        `samples` new dropout draws are averaged over; None turns dropout off.
         """
         X, Y = map(tf.convert_to_tensor, self.check_data(data))
-        expected_log_likelihood = self.variational_expectations(X, Y, _draws(samples))  # [N]
+        S = checks.check_optional(checks.check_count, samples, "samples")
+        expected_log_likelihood = self.variational_expectations(X, Y, S)  # [N]
         scale = 1.0 if self.num_data is None else self.num_data / tf.shape(X)[0]
         total = tf.cast(scale, X.dtype) * tf.reduce_sum(expected_log_likelihood)
         return total - self.prior_kl() - self.network.prior_penalty()
@@ -162,21 +139,17 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     def variational_expectations(self, X: Tensor, Y: Tensor, samples: int | None = None) -> Tensor:
         """E_{q(f0) q(W)}[log p(y_n | f^1, …, f^C)] of each row, for any likelihood."""
         if self._is_softmax:  # the same number, compiled
-            total = self._over_draws(expected_log_softmax, tf.add, X, [Y[:, 0]], samples, None)
-            return total / (samples or 1)
+            return self._over_draws(expectations.expected_log_softmax, X, [Y[:, 0]], samples, None)
 
-        def at_rows(rows: slice, latent: Latent) -> Tensor:
-            def log_likelihood(F: Tensor) -> Tensor:
-                return self._log_likelihood(F, X[rows], Y[rows])
-
-            flow, Q = self.network.flow, self.num_quadrature
-            return expected_log_likelihood(log_likelihood, flow, *latent, Q)
+        def at_rows(rows: slice, *latent: Any) -> Tensor:
+            log_likelihood = partial(self._log_likelihood, X[rows], Y[rows])
+            return expectations.expected_log_likelihood(log_likelihood, *latent)
 
         return self._in_row_chunks(at_rows, X, samples, None)
 
     # ------------------------------------------------------------------ predictions
 
-    def predict_latent(self, X: Tensor, full_cov: bool = False) -> tuple[Tensor, Tensor]:
+    def predict_latent(self, X: Tensor, full_cov: bool = False) -> Moments:
         """Mean [N, 1] and variance [N, 1] (or covariance [1, N, N]) of q(f0(X))."""
         X = self._inputs(X)
         Z = self.inducing_variable
@@ -184,7 +157,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         Kzx = gpflow.covariances.Kuf(Z, self.kernel, X)[None]
         Kxx = self.kernel(X, full_cov=full_cov)[None]
         q = self.q_mu, self.q_sqrt
-        mean, variance = conditional(Kzz, Kzx, Kxx, *q, white=self.whiten, full_cov=full_cov)
+        mean, variance = conditional(Kzz, Kzx, Kxx, *q, self.whiten, full_cov)
         return mean + self.mean_function(X), variance
 
     def predict_f(
@@ -194,80 +167,65 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         full_output_cov: bool = False,
         samples: int | None = None,
         seed: int = 0,
-    ) -> tuple[Tensor, Tensor]:
-        """Posterior moments of the C warped processes at each input.
+    ) -> Moments:
+        """Posterior mean [N, C] and variance [N, C] of the C warped processes at each input.
 
-        Parameters
-        ----------
-        X : inputs [N, D]
-        full_cov : must be False: covariances between inputs have no closed form
-        full_output_cov : whether to return covariances between the processes
-        samples, seed : as in `predict_y`
-
-        Returns
-        -------
-        mean [N, C], and variance [N, C] or, with `full_output_cov`, covariance [N, C, C]
+        With `full_output_cov` the second is the covariance between the processes, [N, C, C];
+        covariances between inputs have no closed form. Other arguments are as in `predict_y`.
         """
         if full_cov:
             raise ValueError(
                 "full_cov: only covariances at one input are computed in closed form; "
                 "predict_f_samples draws jointly over inputs"
             )
+        Q = self.num_quadrature
 
-        def moments(rows: slice, latent: Latent) -> tuple[Tensor, Tensor]:
-            F = at_nodes(self.network.flow, *latent, self.num_quadrature)
-            mean = self._average(F)
+        def moments(rows: slice, *latent: Any) -> Moments:
+            F = at_nodes(*latent)
+            mean = average(F, Q)
             centred = F - mean[:, None]
             if not full_output_cov:
-                return mean, self._average(centred**2)
-            weighted = centred * gauss_hermite(self.num_quadrature)[1][:, None] / F.shape[0]
+                return mean, average(centred**2, Q)
+            weighted = centred * gauss_hermite(Q)[1][:, None] / F.shape[0]
             return mean, tf.einsum("snqc,snqd->ncd", weighted, centred)
 
-        return self._in_row_chunks(moments, self._inputs(X), _draws(samples), _seed(seed))
+        return self._in_row_chunks(moments, self._inputs(X), *_draws(samples, seed))
 
-    def predict_y(
-        self, X: Tensor, samples: int | None = None, seed: int = 0
-    ) -> tuple[Tensor, Tensor]:
-        """Predictive mean and variance of Y, each [N, C]: for softmax p and p(1 − p).
+    def predict_y(self, X: Tensor, samples: int | None = None, seed: int = 0) -> Moments:
+        """Predictive mean and variance of Y at X [N, D], each [N, C]: for softmax p and p(1 − p).
 
-        Parameters
-        ----------
-        X : inputs [N, D]
-        samples : None for the point estimate (PE), or the number of dropout draws whose
-            probabilities are averaged (BA)
-        seed : of the dropout draws
+        `samples` is None for the point estimate (PE), or the number of dropout draws whose
+        probabilities are averaged (BA); `seed` is that of the draws.
         """
-        X, S, seed = self._inputs(X), _draws(samples), _seed(seed)
+        X, draws, Q = self._inputs(X), _draws(samples, seed), self.num_quadrature
         if self._is_softmax:
-            p = self._class_probabilities(padded(X), S, seed, self._frozen)[: tf.shape(X)[0]]
+            p = tf.transpose(self._predicted(expectations.expected_softmax, X, [], *draws))
             return p, p * (1.0 - p)
 
-        def moments(rows: slice, latent: Latent) -> tuple[Tensor, Tensor]:
-            F = at_nodes(self.network.flow, *latent, self.num_quadrature)
+        def moments(rows: slice, *latent: Any) -> Moments:
+            F = at_nodes(*latent)
             flat = _flat(X[rows][:, None], F), _flat(F, F)
             mean_given_f = tf.reshape(self.likelihood.conditional_mean(*flat), tf.shape(F))
             variance_given_f = tf.reshape(self.likelihood.conditional_variance(*flat), tf.shape(F))
-            mean = self._average(mean_given_f)
+            mean = average(mean_given_f, Q)
             # Law of total variance.
-            return mean, self._average(variance_given_f + (mean_given_f - mean[:, None]) ** 2)
+            return mean, average(variance_given_f + (mean_given_f - mean[:, None]) ** 2, Q)
 
-        return self._in_row_chunks(moments, X, S, seed)
+        return self._in_row_chunks(moments, X, *draws)
 
     def predict_log_density(self, data: Data, samples: int | None = None, seed: int = 0) -> Tensor:
         """log p(y_n | x_n, data) of each row, [N]; arguments as in `predict_y`."""
         X, Y = map(tf.convert_to_tensor, self.check_data(data))
-        S, seed = _draws(samples), _seed(seed)
+        draws = S, _ = _draws(samples, seed)
         if self._is_softmax:
-            inputs = padded(X), padded(Y)[:, 0], S, seed, self._frozen
-            return self._label_log_probability(*inputs)[: tf.shape(X)[0]]
+            return self._predicted(expectations.log_expected_softmax, X, [Y[:, 0]], *draws)
 
-        def log_density(rows: slice, latent: Latent) -> Tensor:
-            F = at_nodes(self.network.flow, *latent, self.num_quadrature)
+        def log_density(rows: slice, *latent: Any) -> Tensor:
             log_w = np.log(gauss_hermite(self.num_quadrature)[1])
-            log_p = self._log_likelihood(F, X[rows], Y[rows])
+            log_p = self._log_likelihood(X[rows], Y[rows], at_nodes(*latent))
             return tf.reduce_logsumexp(log_p + log_w, axis=[0, 2]) - np.log(S or 1)
 
-        return self._in_row_chunks(log_density, X, S, seed)
+        return self._in_row_chunks(log_density, X, *draws)
 
     def predict_f_samples(
         self, X: Tensor, num_samples: int = 1, seed: int = 0, dropout: bool = False
@@ -280,10 +238,10 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     ) -> tuple[Tensor, Tensor]:
         """Joint posterior draws of f0 [S, N] and of its C warps [S, N, C].
 
-        With `dropout` each draw of f0 is paired with its own draw of the network, otherwise all
-        share its point estimate.
+        With `dropout` each has its own draw of the network, else all share the point estimate.
         """
-        S, seed = checks.check_count(num_samples, "num_samples"), _seed(seed)
+        _, seed = _draws(None, seed)
+        S = checks.check_count(num_samples, "num_samples")
         mean, covariance = self.predict_latent(X, full_cov=True)
         N = tf.shape(mean)[0]
         jitter = gpflow.default_jitter() * tf.eye(N, dtype=mean.dtype)
@@ -301,12 +259,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     def _inputs(self, X: Tensor) -> Tensor:
         return tf.convert_to_tensor(checks.check_inputs(X, "X", self.network.num_inputs))
 
-    def _average(self, at_nodes: Tensor) -> Tensor:
-        return average(at_nodes, self.num_quadrature)
-
-    def _latent_and_features(
-        self, X: Tensor, samples: int | None, seed: int | Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def _latent_and_features(self, X: Tensor, samples: int | None, seed: Any) -> tuple[Tensor, ...]:
         """Mean [N] and deviation [N] of q(f0), and the network's last shared layer [S, N, H].
 
         The GP is evaluated once for all dropout draws; S = 1 without dropout.
@@ -316,40 +269,30 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         features = features[None] if samples is None else features
         return mean[:, 0], standard_deviation(variance[:, 0]), features
 
-    def _in_row_chunks(
-        self,
-        function: Callable[[slice, Latent], Any],
-        X: Tensor,
-        samples: int | None,
-        seed: int | Tensor | None,
-    ) -> Any:
-        """``function(rows, latent)`` over chunks of rows, to limit memory use."""
+    def _in_row_chunks(self, function: Callable, X: Tensor, samples: int | None, seed: Any) -> Any:
+        """``function(rows, flow, µ, σ, params, Q)`` over chunks of rows, to limit memory use."""
         mean, deviation, features = self._latent_and_features(X, samples, seed)
+        flow, Q = self.network.flow, self.num_quadrature
 
         def at_rows(rows: slice) -> Any:
             params = self.network.params_of(features[:, rows])
-            return function(rows, (mean[rows], deviation[rows], params))
+            return function(rows, flow, mean[rows], deviation[rows], params, Q)
 
-        per_row = features.shape[0] * self.num_quadrature * self.num_classes
-        return in_chunks(at_rows, X.shape[0], per_row)
+        return in_chunks(at_rows, X.shape[0], features.shape[0] * Q * self.num_classes)
 
-    def _log_likelihood(self, F: Tensor, X: Tensor, Y: Tensor) -> Tensor:
+    def _log_likelihood(self, X: Tensor, Y: Tensor, F: Tensor) -> Tensor:
         """log p(y_n | f^1, …, f^C) at the nodes, [S, N, Q], for any GPflow likelihood."""
         flat = (_flat(tensor, F) for tensor in (X[:, None], F, Y[:, None]))
         return tf.reshape(self.likelihood.log_prob(*flat), tf.shape(F)[:-1])
 
     def _over_draws(
-        self,
-        expectation: Callable[..., Tensor],
-        add: Callable[[Tensor, Tensor], Tensor],
-        X: Tensor,
-        targets: list[Tensor],
-        samples: int | None,
-        seed: int | Tensor | None,
+        self, expectation: Callable, X: Tensor, targets: list, samples: int | None, seed: Any
     ) -> Tensor:
-        """Sum over dropout draws of a compiled ``expectation(flow, µ, σ, values, *targets, Q)``."""
+        """Mean over draws of a compiled ``expectation(flow, µ, σ, values, *targets, Q)``."""
         mean, deviation, features = self._latent_and_features(X, samples, seed)
-        flow, Q = self.network.flow, self.num_quadrature
+        flow, Q, S = self.network.flow, self.num_quadrature, features.shape[0]
+        in_logs = expectation is expectations.log_expected_softmax
+        add = tfp.math.log_add_exp if in_logs else tf.add
 
         def at_rows(features: Tensor, mean: Tensor, deviation: Tensor, *targets: Any) -> Any:
             def at_draw(draw: Tensor) -> Tensor:  # [B, N, H]
@@ -357,57 +300,31 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
                 return expectation(flow, mean, deviation, values, *targets, Q)
 
             first = at_draw(features[0])
-            if features.shape[0] == 1:
+            if S == 1:
                 return first
             return tf.foldl(lambda total, h: add(total, at_draw(h)), features[1:], first)
 
         tensors = [features, mean, deviation, *targets]
-        return in_row_blocks(at_rows, tensors, axes=[1, *[0] * (len(tensors) - 1)])
+        total = in_row_blocks(at_rows, tensors, axes=[1, *[0] * (len(tensors) - 1)])
+        return total - np.log(S) if in_logs else total / S
 
-    @property
-    def _frozen(self) -> tuple:
-        """Cache key of a traced prediction: changing any entry forces a retrace."""
+    def _predicted(self, expectation: Callable, X: Tensor, targets: list, *draws: Any) -> Tensor:
+        """`_over_draws`, traced once for each number of rows (padded) and cache key."""
         parts = (self.kernel, self.network, self.inducing_variable, self.mean_function)
         settings = (self.num_quadrature, self.whiten, self.network.dropout)
-        return (gpflow.default_jitter(), *settings, *map(id, parts))
+        key = (gpflow.default_jitter(), *settings, *map(id, parts))  # changes force a retrace
+        arguments = expectation, padded(X), list(map(padded, targets)), *draws
+        return self._traced_over_draws(key, *arguments)[..., : tf.shape(X)[0]]
 
     @tf.function(autograph=False)
-    def _class_probabilities(
-        self, X: Tensor, samples: int | None, seed: Tensor, frozen: tuple
-    ) -> Tensor:
-        total = self._over_draws(expected_softmax, tf.add, X, [], samples, seed)
-        return tf.transpose(total) / (samples or 1)
-
-    @tf.function(autograph=False)
-    def _label_log_probability(
-        self, X: Tensor, labels: Tensor, samples: int | None, seed: Tensor, frozen: tuple
-    ) -> Tensor:
-        add = tfp.math.log_add_exp
-        total = self._over_draws(log_expected_softmax, add, X, [labels], samples, seed)
-        return total - np.log(samples or 1)
+    def _traced_over_draws(self, key: tuple, *arguments: Any) -> Tensor:
+        return self._over_draws(*arguments)
 
 
-def _draws(samples: int | None) -> int | None:
-    return None if samples is None else checks.check_count(samples, "samples")
-
-
-def _seed(seed: int) -> Tensor:
-    """The seed as a tensor, so that a new seed needs no new graph."""
-    return tf.constant(checks.check_count(seed, "seed", minimum=0), tf.int32)
-
-
-def _check_kernel(kernel: Any, num_inputs: int) -> None:
-    """Refuse anything but a single-output kernel of D inputs, before anything is built on it."""
-    expected = f"a GPflow kernel with one output, of {num_inputs} inputs"
-    if not isinstance(kernel, gpflow.kernels.Kernel):
-        checks.fail("kernel", expected, repr(kernel))
-    name = type(kernel).__name__
-    if isinstance(kernel, gpflow.kernels.MultioutputKernel):
-        checks.fail("kernel", expected, f"a {name} with several outputs")
-    try:
-        kernel(tf.zeros([1, num_inputs], gpflow.default_float()))
-    except (ValueError, tf.errors.InvalidArgumentError) as error:
-        raise ValueError(f"kernel: expected {expected}, got a {name} that refuses them") from error
+def _draws(samples: int | None, seed: int) -> tuple[int | None, Tensor]:
+    """Number of dropout draws and their seed, a tensor so that a new one needs no new graph."""
+    seed = tf.constant(checks.check_count(seed, "seed", minimum=0), tf.int32)
+    return checks.check_optional(checks.check_count, samples, "samples"), seed
 
 
 def _flat(tensor: Tensor, F: Tensor) -> Tensor:

@@ -7,8 +7,7 @@ masks is a draw of the weights from q(W) (Monte Carlo dropout). In every draw ea
 its own mask, the same at all quadrature nodes.
 """
 
-import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -38,9 +37,7 @@ class FlowNetwork(gpflow.base.Module):
 
     Parameters
     ----------
-    num_inputs : D
-    num_classes : C ≥ 2
-    flow : the family, one of `etgp_viz.core.flows`
+    num_inputs, num_classes, flow : D, C ≥ 2, and the family, one of `etgp_viz.core.flows`
     hidden : widths of the shared tanh layers; ``()`` makes the parameters linear in x
     dropout : probability with which a hidden unit is dropped
     weight_decay : λ = 1/(2σ²) for the prior N(0, σ²) on every weight (not on biases)
@@ -88,22 +85,19 @@ class FlowNetwork(gpflow.base.Module):
         self.weight_decay = checks.check_nonnegative(weight_decay, "weight_decay")
         self.seed = checks.check_count(seed, "seed", minimum=0)
         self.precision = checks.check_choice(precision, "precision", ("float64", "float32"))
-        hidden_widths = _widths(hidden, "hidden")
-        projection_widths = _widths(() if projection is None else projection, "projection")
+        hidden_widths = checks.check_counts(hidden, "hidden")
+        optional = checks.check_optional
+        projection_widths = optional(checks.check_counts, projection, "projection") or []
 
         rng = np.random.default_rng(seed)
         widths = [self.num_inputs, *projection_widths, *hidden_widths]
-        self.layers = [
-            Dense(_glorot(rng, fan_in, fan_out), np.zeros(fan_out))
-            for fan_in, fan_out in pairwise(widths)
-        ]
+        self.layers = [Dense(_glorot(rng, *pair), np.zeros(pair[1])) for pair in pairwise(widths)]
         # The one layer that is not followed by an activation, if there is a projection.
         self._linear_layer = len(projection_widths) - 1
         # Column p·C + c of the output is parameter p of class c: see `class_major`.
         start = flow.identity_params() if start is None else np.asarray(start, dtype=float)
         if start.shape != (flow.num_params,) or not np.all(np.isfinite(start)):
-            expected = f"{flow.num_params} finite raw parameters of {flow}"
-            checks.fail("start", expected, str(start))
+            checks.fail("start", f"{flow.num_params} finite raw parameters of {flow}", str(start))
         bias = np.repeat(start, self.num_classes)
         self.output = Dense(np.zeros((widths[-1], bias.size)), bias)
         self.generator = tf.random.Generator.from_seed(seed, alg="philox")
@@ -111,60 +105,45 @@ class FlowNetwork(gpflow.base.Module):
     def __call__(
         self, X: Tensor, samples: int | None = None, seed: int | None = None, one_mask: bool = False
     ) -> Tensor:
-        """Raw flow parameters.
+        """Raw flow parameters at inputs X [N, D]: [N, C, P], or [S, N, C, P] with `samples`.
 
-        Parameters
-        ----------
-        X : inputs [N, D]
-        samples : None for the point estimate (dropout off), or the number S of dropout draws
-        seed : of the draws; None takes the next ones of the network's own generator
-        one_mask : whether all rows of a draw share one mask, so that each draw is one function of
-            x; by default each row has its own
-
-        Returns
-        -------
-        [N, C, P], or [S, N, C, P] with `samples`
+        `samples` is None for the point estimate (dropout off), or the number S of dropout draws;
+        without a `seed` these are the next ones of the network's own generator. With `one_mask` all
+        rows of a draw share one mask, so that each draw is one function of x.
         """
         X = checks.check_inputs(X, "X", self.num_inputs)
-        if samples is not None:
-            checks.check_count(samples, "samples")
-        if seed is not None and not tf.is_tensor(seed):
-            checks.check_count(seed, "seed", minimum=0)
+        checks.check_optional(checks.check_count, samples, "samples")
+        if not tf.is_tensor(seed):
+            checks.check_optional(checks.check_count, seed, "seed", minimum=0)
         return self.params_of(self.features(X, samples, seed, one_mask))
 
     def features(
         self, X: Tensor, samples: int | None = None, seed: int | None = None, one_mask: bool = False
     ) -> Tensor:
-        """The last shared layer: [N, H], or [S, N, H] with `samples` dropout draws.
-
-        Everything before the first dropout is computed once for all draws. Everything is in the
-        network's precision.
-        """
-        drop = self._dropout_of(samples, seed, one_mask)
-        h = tf.cast(X, self.precision)
+        """The last shared layer: [N, H], or [S, N, H] with `samples` dropout draws."""
+        if samples is not None and seed is None:  # new for each call; stateless masks are faster
+            seed = self.generator.uniform_full_int([], tf.int32)
+        h = tf.cast(X, self.precision)  # [N, D], for all draws up to the first dropout
         for index, layer in enumerate(self.layers):
             h = layer(h)
             if index != self._linear_layer:
-                h = drop(tf.tanh(h), index)
+                h = tf.tanh(h)
+                h = h if samples is None else self._drop(h, samples, [seed, index], one_mask)
         if samples is not None and h.shape.rank == 2:  # no hidden layer: nothing was dropped
             h = tf.repeat(h[None], samples, axis=0)
         return h
 
     def params_of(self, features: Tensor) -> Tensor:
         """Raw flow parameters from the last shared layer: [..., N, H] → [..., N, C, P]."""
-        weights, bias = self._output_layer(features.dtype)
+        weights, bias = tf.cast(self.output.weights, features.dtype), self.output.bias
         stacked = tf.cast(tf.matmul(features, weights), bias.dtype) + bias  # [..., N, P·C]
         split = tf.concat([tf.shape(stacked)[:-1], [self.flow.num_params, self.num_classes]], 0)
         return tf.linalg.matrix_transpose(tf.reshape(stacked, split))
 
     @check_shapes("features: [B, N, H]", "return: [B, P, C, N]")
     def class_major(self, features: Tensor) -> Tensor:
-        """Raw flow parameters of B blocks of rows, with the rows last: [B, P, C, N].
-
-        Sums over classes then run across contiguous rows, which the processor does several at a
-        time; the transposed product costs nothing extra.
-        """
-        weights, bias = self._output_layer(features.dtype)
+        """The same for B blocks, rows last: sums over classes then run across contiguous rows."""
+        weights, bias = tf.cast(self.output.weights, features.dtype), self.output.bias
         product = tf.matmul(tf.transpose(weights), features, transpose_b=True)
         stacked = tf.cast(product, bias.dtype) + bias[:, None]  # [B, P·C, N]
         blocks, rows = tf.unstack(tf.shape(features)[:2])
@@ -175,40 +154,17 @@ class FlowNetwork(gpflow.base.Module):
         weights = [layer.weights for layer in [*self.layers, self.output]]
         return self.weight_decay * tf.add_n([tf.reduce_sum(tf.square(w)) for w in weights])
 
-    def _output_layer(self, precision: tf.DType) -> tuple[Tensor, Tensor]:
-        """Weights in the precision of a product, and the bias in full precision."""
-        return tf.cast(self.output.weights, precision), tf.convert_to_tensor(self.output.bias)
-
-    def _dropout_of(
-        self, samples: int | None, seed: int | None, one_mask: bool
-    ) -> Callable[[Tensor, int], Tensor]:
-        """Dropout for hidden activations: none, or one mask per draw (and row)."""
-        if samples is None:
-            return lambda h, layer: h
+    def _drop(self, h: Tensor, samples: int, seed: list, one_mask: bool) -> Tensor:
+        """Hidden activations [N, H] or [S, N, H] under one mask per draw (and row): [S, N, H]."""
         kept = 1.0 - self.dropout
-        if seed is None:  # new for each call; stateless masks are faster
-            seed = self.generator.uniform_full_int([], tf.int32)
-
-        def drop(h: Tensor, layer: int) -> Tensor:
-            # Rows first: a row's mask depends on its position, not on how many rows follow.
-            rows = 1 if one_mask else tf.shape(h)[-2]
-            shape = [rows, samples, h.shape[-1]]
-            uniform = tf.random.stateless_uniform(shape, tf.stack([seed, layer]))
-            # Transposed before it is compared: on some processors TensorFlow logs an error when
-            # it first transposes booleans.
-            mask = tf.transpose(uniform, [1, 0, 2]) < kept
-            # Scaled by 1/kept, so that the mean over masks is the activation itself.
-            return tf.where(mask, h / kept, tf.zeros([], h.dtype))
-
-        return drop
-
-
-def _widths(widths: Sequence[int], name: str) -> list[int]:
-    if isinstance(widths, numbers.Integral):
-        widths = (int(widths),)
-    if not isinstance(widths, Iterable):
-        checks.fail(name, "widths such as (50,)", repr(widths))
-    return [checks.check_count(width, name) for width in widths]
+        # Rows first: a row's mask depends on its position, not on how many rows follow.
+        shape = [1 if one_mask else tf.shape(h)[-2], samples, h.shape[-1]]
+        uniform = tf.random.stateless_uniform(shape, tf.stack(seed))
+        # Transposed before it is compared: on some processors TensorFlow logs an error when it
+        # first transposes booleans.
+        mask = tf.transpose(uniform, [1, 0, 2]) < kept
+        # Scaled by 1/kept, so that the mean over masks is the activation itself.
+        return tf.where(mask, h / kept, tf.zeros([], h.dtype))
 
 
 def _glorot(rng: np.random.Generator, fan_in: int, fan_out: int) -> np.ndarray:

@@ -6,8 +6,6 @@ and the recovery undoes what they had changed). TensorFlow's Cholesky factor of 
 not positive definite is NaN on a CPU and an error elsewhere; both lead to the same recovery.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -18,11 +16,8 @@ from etgp_viz.backend import Tensor, gpflow, jitter, tf
 
 __all__ = ["MAX_JITTER", "MIN_RAISED_JITTER", "Optimiser", "TrainingError", "model_variables"]
 
-MAX_JITTER = 1e-3
-"""Recovery raises the jitter tenfold at a time, up to this value."""
-
-MIN_RAISED_JITTER = 1e-6
-"""GPflow's default; a lower jitter is raised to it at once."""
+MAX_JITTER = 1e-3  # recovery raises the jitter tenfold at a time, up to this value
+MIN_RAISED_JITTER = 1e-6  # GPflow's default; a lower jitter is raised to it at once
 
 # Errors that TensorFlow raises when the numbers, not the program, are at fault.
 _NUMERICAL = ("Tensor had", "Cholesky decomposition was not successful", "not invertible")
@@ -35,17 +30,12 @@ class TrainingError(RuntimeError):
     """Training met numbers that no jitter up to ``MAX_JITTER`` could repair.
 
     The model is left at the parameters of the last step whose loss and gradients were finite.
-
-    Attributes
-    ----------
-    parameter : GPflow path of the parameter that went wrong, e.g. ``.kernel.lengthscales``
-    result : the `FitResult` up to the failure
     """
 
     def __init__(self, message: str, parameter: str) -> None:
         super().__init__(message)
-        self.parameter = parameter
-        self.result: Any = None
+        self.parameter = parameter  # GPflow path of the one that went wrong, ".kernel.variance"
+        self.result: Any = None  # the `FitResult` up to the failure
 
 
 def model_variables(model: Any) -> dict[str, tf.Variable]:
@@ -66,78 +56,45 @@ def model_variables(model: Any) -> dict[str, tf.Variable]:
 
 
 class Optimiser:
-    """Steps on a model's loss that either succeed or leave the model as it was.
-
-    Parameters
-    ----------
-    model : any object with GPflow's ``training_loss(data)``
-    data : tensors ``(X [N, D], Y [N, …])``
-    validation : tensors for the validation score, or None
-    learning_rate : Adam's; it may be changed between two steps
-    natural_gradients : step size γ of natural gradients on ``(q_mu, q_sqrt)``, or None for Adam
-    seed : seeds the model's draws from TensorFlow's implicit random stream, if it makes any
-
-    Attributes
-    ----------
-    variables : all variables of the model, by path
-    last_good : their values, in the same order, where the loss and gradients were last finite
-    """
+    """Steps on a model's loss that succeed or leave it as it was; arguments are as for `fit`."""
 
     def __init__(
         self,
         model: Any,
-        data: tuple[Tensor, Tensor],
-        validation: tuple[Tensor, Tensor] | None = None,
+        data: tuple[Any, Any],
+        validation: tuple[Any, Any] | None = None,
         *,
         learning_rate: float,
         natural_gradients: float | None = None,
         seed: int = 0,
     ) -> None:
-        self.model = model
-        self.data = data
-        self.validation = validation
-        self.seed = seed
+        self.model, self.seed = model, seed
+        self.data = tuple(map(tf.convert_to_tensor, data))
+        self.validation = validation and tuple(map(tf.convert_to_tensor, validation))
         self.variables = model_variables(model)
+        # Their values where the loss and gradients were last finite, in the same order.
         self.last_good = [variable.read_value() for variable in self.variables.values()]
-        by_natural_gradient = set()
+        self.jitter: float = gpflow.config.default_jitter()  # raised on recovery
+        trainable = {variable.ref() for variable in model.trainable_variables}
         self._natural_gradient = None
         if natural_gradients is not None:
-            q = (model.q_mu, model.q_sqrt)
-            by_natural_gradient = {p.unconstrained_variable.ref() for p in q}
-            self._natural_gradient = gpflow.optimizers.NaturalGradient(
-                natural_gradients, name=_NATURAL_GRADIENT
-            )
-        trainable = {v.ref() for v in model.trainable_variables} - by_natural_gradient
-        self._by_adam = {p: v for p, v in self.variables.items() if v.ref() in trainable}
+            optimiser = gpflow.optimizers.NaturalGradient
+            self._natural_gradient = optimiser(natural_gradients, name=_NATURAL_GRADIENT)
+            trainable -= {p.unconstrained_variable.ref() for p in (model.q_mu, model.q_sqrt)}
+        self.trained = {path: v for path, v in self.variables.items() if v.ref() in trainable}
         # Keras 3's optimisers refuse the plain variables that GPflow's parameters are made of.
         self._adam = gpflow.keras.tf_keras.optimizers.Adam(learning_rate, jit_compile=False)
-        self._adam.build(list(self._by_adam.values()))
-        self.jitter = gpflow.config.default_jitter()
-
-    @property
-    def jitter(self) -> float:
-        """What GPflow adds to the diagonal of kernel matrices; raised on recovery."""
-        return self._jitter
-
-    @jitter.setter
-    def jitter(self, value: float) -> None:
-        # The jitter is a constant of the compiled graph, so a new value needs new graphs.
-        self._jitter = value
-        self._compiled: dict[str, Callable[..., Any]] = {}
+        self._adam.build(list(self.trained.values()))
+        self._compiled: dict[tuple[str, float], Callable[..., Any]] = {}
 
     @property
     def learning_rate(self) -> float:
-        """Adam's learning rate."""
+        """Adam's learning rate, which may be changed between two steps."""
         return float(self._adam.learning_rate)
 
     @learning_rate.setter
     def learning_rate(self, value: float) -> None:
         self._adam.learning_rate.assign(value)
-
-    @property
-    def trained(self) -> list[str]:
-        """The paths of the parameters that Adam moves."""
-        return list(self._by_adam)
 
     @property
     def state(self) -> list[tf.Variable]:
@@ -150,16 +107,7 @@ class Optimiser:
             variable.assign(value)
 
     def step(self, rows: Tensor | None = None) -> float:
-        """Measure the ELBO, then move the parameters.
-
-        Parameters
-        ----------
-        rows : indices ``[B]`` of the mini-batch, or None for all the data
-
-        Returns
-        -------
-        minus the training loss at the parameters *before* they moved
-        """
+        """One step on the rows ``[B]`` (None for all); minus the training loss *before* it."""
         while True:
             try:
                 loss, self.last_good = self._run("_step", *(() if rows is None else (rows,)))
@@ -169,20 +117,22 @@ class Optimiser:
                     raise
                 self._recover(error, rows)
 
-    def score(self) -> float:
-        """Mean log density of the validation data; NaN if it cannot be computed."""
+    def score(self) -> float | None:
+        """Mean log density of the validation data; None if it cannot be computed or is NaN."""
         try:
-            return float(self._run("_score").numpy())
+            score = float(self._run("_score").numpy())
         except tf.errors.InvalidArgumentError:
-            return np.nan
+            return None
+        return None if np.isnan(score) else score
 
     def _run(self, name: str, *args: Tensor) -> Any:
-        """Call a compiled method under the jitter of this run, compiling it first if necessary."""
+        """Call a compiled method; it is compiled once for each jitter, a constant of the graph."""
+        key = name, self.jitter
         with jitter(self.jitter):
-            if name not in self._compiled:
+            if key not in self._compiled:
                 method = tf.function(getattr(self, name), autograph=False)
-                self._compiled[name] = method.get_concrete_function(*args)
-            return self._compiled[name](*args)
+                self._compiled[key] = method.get_concrete_function(*args)
+            return self._compiled[key](*args)
 
     def _batch(self, rows: Tensor | None) -> tuple[Tensor, ...]:
         return self.data if rows is None else tuple(tf.gather(array, rows) for array in self.data)
@@ -190,23 +140,19 @@ class Optimiser:
     def _step(self, rows: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
         """The loss, and the values of all variables before the update.
 
-        Those values cost no extra copy: TensorFlow shares a variable's memory with whoever
-        has read it until the variable is written.
+        These cost no extra copy: TensorFlow shares a variable's memory until it is written.
         """
         tf.compat.v1.set_random_seed(self.seed)  # of this graph only; the global seed stays
         before = [variable.read_value() for variable in self.variables.values()]
         batch = self._batch(rows)
-        variables = list(self._by_adam.values())
+        variables = list(self.trained.values())
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(variables)
             loss = self.model.training_loss(batch)
-        gradients = [
-            tf.convert_to_tensor(gradient)
-            for gradient in tape.gradient(loss, variables, unconnected_gradients="zero")
-        ]
-        finite = [tf.debugging.check_numerics(loss, "the loss")]
-        for path, gradient in zip(self._by_adam, gradients, strict=True):
-            finite.append(tf.debugging.check_numerics(gradient, f"the gradient of {path}"))
+        gradients = tape.gradient(loss, variables, unconnected_gradients="zero")
+        gradients = list(map(tf.convert_to_tensor, gradients))
+        names = ["the loss", *(f"the gradient of {path}" for path in self.trained)]
+        finite = [*map(tf.debugging.check_numerics, [loss, *gradients], names)]
         with tf.control_dependencies(finite):
             self._adam.apply_gradients(zip(gradients, variables, strict=True))
         if self._natural_gradient is not None:
@@ -221,11 +167,11 @@ class Optimiser:
         """Go back to the last good parameters with more jitter, or give up."""
         raised = max(10 * self.jitter, MIN_RAISED_JITTER)
         # No jitter shortens a natural gradient step that is too long.
-        if raised > 1.001 * MAX_JITTER or _NATURAL_GRADIENT_FAILED in str(error):
-            failure = self._diagnose(str(error), rows)
-            self.restore(self.last_good)
-            raise failure from error
+        is_hopeless = raised > 1.001 * MAX_JITTER or _NATURAL_GRADIENT_FAILED in str(error)
+        failure = self._diagnose(str(error), rows) if is_hopeless else None
         self.restore(self.last_good)
+        if failure is not None:
+            raise failure from error
         self.jitter = raised
         # TensorFlow's message without its trace, such as "the loss : Tensor had NaN values".
         lines = str(error).splitlines()
@@ -244,50 +190,42 @@ class Optimiser:
         back to its last good value alone, makes the loss finite again (the one that moved most is
         tried first). Failing all these, the one that is largest in unconstrained space.
         """
-        values = {path: variable.numpy() for path, variable in self.variables.items()}
-        good = dict(zip(values, map(np.asarray, self.last_good), strict=True))
-        paths = [path for path in values if values[path].dtype.kind == "f"]
+        values = {p: v.numpy() for p, v in self.variables.items() if v.dtype.is_floating}
+        good = dict(zip(self.variables, map(np.asarray, self.last_good), strict=True))
 
-        def largest(arrays: dict[str, np.ndarray]) -> Callable[[str], float]:
-            return lambda path: float(np.max(np.abs(arrays[path]), initial=0.0))
+        def move(path: str) -> float:
+            return float(np.max(np.abs(values[path] - good[path]), initial=0.0))
 
-        def blame(path: str, problem: str) -> TrainingError:
-            value = _summary(gpflow.utilities.parameter_dict(self.model).get(path, values[path]))
-            return TrainingError(
-                f"training failed with jitter {self.jitter:.0e}: {path} = {value} {problem}. "
-                "The model is back at its last good parameters. A smaller learning_rate "
-                "(or natural_gradients) or better-scaled data may help.",
-                path,
-            )
-
-        for path in paths:
-            if not np.isfinite(values[path]).all():
-                return blame(path, "is not finite")
-        if _NATURAL_GRADIENT_FAILED in message:  # GPflow refused to assign the new q
-            return blame(".q_sqrt", "got a natural gradient step too long to stay a covariance")
-        for path in self._by_adam:
-            if f"the gradient of {path} " in message:
-                return blame(path, "has a gradient that is not finite")
-        moved = largest({path: values[path] - good[path] for path in paths})
-        for path in sorted(filter(moved, paths), key=moved, reverse=True):
+        def is_culprit(path: str) -> bool:
             self.variables[path].assign(good[path])
-            is_repaired = self._loss_is_finite(rows)
-            self.variables[path].assign(values[path])
-            if is_repaired:
-                return blame(path, "makes the loss not finite")
-        path = max(paths, key=largest(values))
-        return blame(path, "is the most extreme value where the loss is not finite")
+            try:
+                with jitter(self.jitter):
+                    return bool(np.isfinite(self.model.training_loss(self._batch(rows))))
+            except tf.errors.InvalidArgumentError:
+                return False
+            finally:
+                self.variables[path].assign(values[path])
 
-    def _loss_is_finite(self, rows: Tensor | None) -> bool:
-        try:
-            with jitter(self.jitter):
-                return bool(np.isfinite(self.model.training_loss(self._batch(rows))))
-        except tf.errors.InvalidArgumentError:
-            return False
-
-
-def _summary(value: Any) -> str:
-    array = np.asarray(value)
-    if array.size == 1:
-        return f"{array.item():.6g}"
-    return f"array of shape {list(array.shape)} from {array.min():.6g} to {array.max():.6g}"
+        not_finite = [path for path, value in values.items() if not np.isfinite(value).all()]
+        by_gradient = [path for path in self.trained if f"the gradient of {path} " in message]
+        if not_finite:
+            path, problem = not_finite[0], "is not finite"
+        elif _NATURAL_GRADIENT_FAILED in message:  # GPflow refused to assign the new q
+            path, problem = ".q_sqrt", "got a natural gradient step too long to stay a covariance"
+        elif by_gradient:
+            path, problem = by_gradient[0], "has a gradient that is not finite"
+        else:
+            moved = sorted(filter(move, values), key=move, reverse=True)
+            path, problem = next(filter(is_culprit, moved), ""), "makes the loss not finite"
+        if not path:
+            path = max(values, key=lambda path: np.max(np.abs(values[path]), initial=0.0))
+            problem = "is the most extreme value where the loss is not finite"
+        array = np.asarray(gpflow.utilities.parameter_dict(self.model).get(path, values[path]))
+        value = f"array of shape {list(array.shape)} from {array.min():.6g} to {array.max():.6g}"
+        value = f"{array.item():.6g}" if array.size == 1 else value
+        return TrainingError(
+            f"training failed with jitter {self.jitter:.0e}: {path} = {value} {problem}. The model "
+            "is back at its last good parameters. A smaller learning_rate (or natural_gradients) "
+            "or better-scaled data may help.",
+            path,
+        )

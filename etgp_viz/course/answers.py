@@ -16,14 +16,8 @@ import numpy as np
 from etgp_viz.checks import describe
 
 __all__ = [
-    "Answer",
-    "ArrayFunction",
-    "Function",
-    "InvalidAnswer",
-    "NotYet",
-    "Number",
-    "Numbers",
-    "Target",
+    *("Answer", "ArrayFunction", "Function", "Number", "Numbers", "Target"),
+    *("InvalidAnswer", "NotYet"),
 ]
 
 
@@ -76,7 +70,6 @@ class Number(_Relative):
         return np.array([[_number(answer, "a number")]])
 
     def describe_error(self, row: int, part: int, got: float, truth: float) -> str:
-        """Whether the number is too large or too small."""
         return f"{got:.3g} is too {'large' if got > truth else 'small'}."
 
 
@@ -102,35 +95,23 @@ class Numbers(_Relative):
         expected = f"a dictionary with {', '.join(map(repr, self.parts))}"
         if not isinstance(answer, Mapping):
             raise InvalidAnswer(f"Expected {expected}, got {describe(answer)}")
-        missing = [part for part in self.parts if part not in answer]
-        if missing:
-            raise InvalidAnswer(f"Expected {expected}, but {missing[0]!r} is missing")
-        return np.array([[_number(answer[part], f"a number for {part!r}") for part in self.parts]])
+        values = _pick(answer, self.parts, expected)
+        return np.array([[_number(value, f"a number for {part!r}") for part, value in values]])
 
     def describe_error(self, row: int, part: int, got: float, truth: float) -> str:
-        """Which number is wrong, and whether it is too large or too small."""
         size = "large" if got > truth else "small"
         return f"{got:.3g} for {self.parts[part]!r} is too {size}."
 
 
 @dataclass(frozen=True)
 class Function(_Relative):
-    """A function, called with seeded random inputs.
-
-    Attributes
-    ----------
-    name, arguments : as the prompt calls them
-    parts : names of the numbers that it returns
-    draw : generator → one set of arguments
-    calls : K
-    tolerance : relative
-    """
+    """A function, called with seeded random inputs, right within a relative ``tolerance``."""
 
     name: str
     arguments: tuple[str, ...]
-    parts: tuple[str, ...]
-    draw: Callable[[np.random.Generator], Sequence[Any]]
-    calls: int = 5
+    parts: tuple[str, ...]  # names of the numbers that it returns
+    draw: Callable[[np.random.Generator], Sequence[Any]]  # one set of arguments
+    calls: int = 5  # K
     tolerance: float = 1e-9
 
     def inputs(self) -> list[tuple[Any, ...]]:
@@ -174,7 +155,6 @@ class Function(_Relative):
         return f"{self.name}({', '.join(f'{name}={_format(value)}' for name, value in pairs)})"
 
     def describe_error(self, row: int, part: int, got: float, truth: float) -> str:
-        """Which call went wrong, and what it should have returned."""
         call = self.format_call(self.inputs()[row])
         return f"{call} gives {got:.6g} for {self.parts[part]}; it should be {truth:.6g}."
 
@@ -208,11 +188,9 @@ class ArrayFunction(Function):
         return list(array.ravel())
 
     def sizes(self, values: np.ndarray) -> np.ndarray:
-        """What an error is relative to: the largest entry of each call, ``[K, 1]``."""
         return np.abs(values).max(axis=1, keepdims=True)
 
     def describe_error(self, row: int, part: int, got: float, truth: float) -> str:
-        """Which entry is wrong, and what it should be."""
         entry = tuple(int(index) for index in np.unravel_index(part, self.shape))
         return (
             f"The shape is right. Entry {entry} of {self.parts[0]} is {got:.6g} for seeded random "
@@ -229,13 +207,8 @@ class Target:
     settings, so all settings that give the same record are equally right. A part of the record is
     close if its Frobenius distance from the hidden one is within ``tolerance`` times the size.
 
-    Attributes
-    ----------
-    names : of the settings
-    length : how many numbers each of them has
-    record : settings ``[names, length]`` → part → array; all parts have the same size
-    tolerance : relative
-    given : values that the state of an explorer must have, as when the hidden record was made
+    ``record`` takes settings ``[names, length]`` to part → array, all of the same size. The state
+    of an explorer must have the values ``given``, as when the hidden record was made.
     """
 
     names: tuple[str, ...]
@@ -256,10 +229,7 @@ class Target:
             return self._settings_of_explorer(answer.state)
         expected = f"an explorer, or {self.length} numbers for each of {', '.join(self.names)}"
         if isinstance(answer, Mapping):
-            missing = [name for name in self.names if name not in answer]
-            if missing:
-                raise InvalidAnswer(f"Expected {expected}, but {missing[0]!r} is missing")
-            return {name: answer[name] for name in self.names}
+            return dict(_pick(answer, self.names, expected))
         lists = _items(answer)
         if len(lists) != len(self.names):
             raise InvalidAnswer(f"Expected {expected}, got {describe(answer)}")
@@ -314,6 +284,14 @@ def _format(value: Any) -> str:
 
 def _is_blank(value: Any) -> bool:
     return value is None or value is Ellipsis
+
+
+def _pick(answer: Mapping, names: Sequence[str], expected: str) -> list[tuple[str, Any]]:
+    """Pairs of name and value, in the order of the names."""
+    for name in names:
+        if name not in answer:
+            raise InvalidAnswer(f"Expected {expected}, but {name!r} is missing")
+    return [(name, answer[name]) for name in names]
 
 
 def _items(value: Any) -> list[Any]:

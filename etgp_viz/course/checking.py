@@ -1,21 +1,156 @@
-"""The functions that students call: `check`, `hint`, `solution` and `progress`."""
+"""Exercises, and what students call about them: `check`, `hint`, `solution` and `progress`."""
 
 import html
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
-from etgp_viz.checks import describe, fail
-from etgp_viz.course.exercise import NOT_YET, RIGHT, WRONG, Exercise, Lesson
-from etgp_viz.course.progress import Table, load, update
+import numpy as np
 
-__all__ = ["LESSONS", "Reply", "check", "exercise_ids", "hint", "lesson", "progress", "solution"]
+from etgp_viz.checks import check_choice, describe, fail
+from etgp_viz.course.answers import Answer, InvalidAnswer, NotYet
+from etgp_viz.course.progress import NOT_YET, RIGHT, WRONG, Table, load, update
+
+__all__ = [
+    *("KINDS", "LESSONS", "NOT_YET", "RIGHT", "WRONG"),
+    *("Exercise", "Lesson", "Mistake", "Reply", "Verdict"),
+    *("check", "exercise_ids", "hint", "lesson", "progress", "solution"),
+]
 
 #: number of a lesson → the module with its exercises, imported on first use
 LESSONS = {
     number: f"etgp_viz.course.lessons.lesson_{number}"
     for number in ("01", "02", "03", "04", "05", "06", "07", "08")
 }
+KINDS = ("predict-then-reveal", "numeric", "write-a-function", "match-the-target", "read-the-plot")
+
+
+# Exercises and lessons -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An ``outcome`` (right, wrong or not yet) and its ``reason`` in a sentence or two."""
+
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A common mistake: ``answer()`` is an answer that makes it, ``message`` the feedback."""
+
+    answer: Callable[[], Any]
+    message: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A question, how its answers are judged, and the help that is offered.
+
+    Attributes
+    ----------
+    id : lesson and number, such as ``"06.2"``
+    kind : one of `KINDS`
+    prompt : Markdown, exactly as above the cell in the notebook
+    stub : code of the student's cell; it runs as it is and leaves ``name`` unanswered
+    name : the variable or function that the cell passes to `check`
+    answer : how an answer is read and compared
+    truth : returns the right answer
+    mistakes : name → a mistake that is recognised
+    hints : three, each saying more than the last
+    solution : code that can replace the stub
+    explanation : why the solution is right
+    properties : sentence → whether an answer with the right values also has this property
+    reveal : what the figures say, shown with a right answer
+    """
+
+    id: str
+    kind: str
+    prompt: str
+    stub: str
+    name: str
+    answer: Answer
+    truth: Callable[[], Any]
+    mistakes: Mapping[str, Mistake]
+    hints: tuple[str, str, str]
+    solution: str
+    explanation: str
+    properties: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
+    reveal: Callable[[], str] = lambda: ""
+
+    def __post_init__(self) -> None:
+        check_choice(self.kind, "kind", KINDS)
+        if len(self.hints) != 3:
+            fail("hints", "three", str(len(self.hints)))
+
+    @property
+    def cell(self) -> str:
+        """The student's cell: the stub and the line that checks it."""
+        gap = "\n\n\n" if self.stub.startswith("def ") else "\n\n"
+        return f"{self.stub}{gap}{self.check_line}"
+
+    @property
+    def check_line(self) -> str:
+        """The line that checks the answer."""
+        return f'check("{self.id}", {self.name})'
+
+    def check(self, answer: Any) -> Verdict:
+        """Judge the form of an answer, then its values, then its properties."""
+        try:
+            value = self.answer.read(answer)
+        except NotYet:
+            reason = "Replace ... or None by your answer, and run the cell once more."
+            return Verdict(NOT_YET, reason)
+        except InvalidAnswer as error:
+            return Verdict(WRONG, f"{error}.")
+        truth = self.answer.read(self.truth())
+        if not self.answer.close(value, truth).all():
+            return Verdict(WRONG, self._explain_error(value, truth))
+        for sentence, holds in self.properties.items():
+            try:
+                is_kept = holds(answer)
+            except Exception as error:  # whatever the student's code raises
+                reason = f"{sentence} Your function raised {type(error).__name__}: {error}."
+                return Verdict(WRONG, reason)
+            if not is_kept:
+                return Verdict(WRONG, f"The values are right, but this does not hold: {sentence}")
+        return Verdict(RIGHT, f"{self.explanation} {self.reveal()}".strip())
+
+    def _explain_error(self, value: np.ndarray, truth: np.ndarray) -> str:
+        """Message of the known mistake that explains most, or where the answer is wrong."""
+        candidates: list[tuple[float, float, str]] = []
+        for mistake in self.mistakes.values():
+            mistaken = self.answer.read(mistake.answer())
+            # A mistake shows in the parts where it differs from the truth: in all of them, or
+            # only in some if the student made another mistake as well.
+            differs = ~self.answer.close(mistaken, truth)
+            explained = differs & self.answer.close(value, mistaken)
+            if explained.any():
+                distance = float(np.abs(value - mistaken)[:, explained].max())
+                candidates.append((-explained.sum() / differs.sum(), distance, mistake.message))
+        if candidates:
+            return min(candidates, key=lambda candidate: candidate[:2])[2]
+        return self.answer.explain_error(value, truth)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """The exercises of a lesson in the order of its notebook, and notes for whoever teaches it.
+
+    ``teaching`` maps the heading of a section to Markdown for the instructor, shown under that
+    heading; "" is the top of the notebook.
+    """
+
+    number: str  # two digits, with which the notebook's name begins
+    title: str
+    setup: str  # code of the notebook's import cell
+    exercises: tuple[Exercise, ...]
+    teaching: Mapping[str, str] = field(default_factory=dict)
+
+
+# What students call ----------------------------------------------------------------------------
 
 _ICONS = {RIGHT: "✓", WRONG: "✗", NOT_YET: "…", "hint": "?", "solution": "★"}
 _TITLES = {RIGHT: "right", WRONG: "not right", NOT_YET: "not yet"}
@@ -25,22 +160,13 @@ _NEUTRAL = "#0072B2"
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply to a student: text with an icon, shown as a box in a notebook.
+    """A reply to a student: text with an icon, shown as a box in a notebook."""
 
-    Attributes
-    ----------
-    outcome : right, wrong, not yet, hint or solution
-    title : id of the exercise and the outcome in words
-    text : reason, hint or explanation
-    code : of a solution
-    message : about the progress file, usually empty
-    """
-
-    outcome: str
-    title: str
-    text: str
-    code: str = ""
-    message: str = ""
+    outcome: str  # right, wrong, not yet, hint or solution
+    title: str  # id of the exercise and the outcome in words
+    text: str  # reason, hint or explanation
+    code: str = ""  # of a solution
+    message: str = ""  # about the progress file, usually empty
 
     def __str__(self) -> str:
         lines = (f"{_ICONS[self.outcome]} {self.title}", self.code, self.text, self.message)
@@ -110,9 +236,7 @@ def hint(exercise_id: str) -> Reply:
     """
     exercise = _find_exercise(exercise_id)
     last = len(exercise.hints)
-    record, message = update(
-        exercise.id, lambda record: replace(record, hints=min(record.hints + 1, last))
-    )
+    record, message = update(exercise.id, lambda old: replace(old, hints=min(old.hints + 1, last)))
     text = exercise.hints[record.hints - 1]
     if record.hints == last:
         text += f' (This is the last hint. solution("{exercise.id}") shows a solution.)'
@@ -124,18 +248,11 @@ def solution(exercise_id: str) -> Reply:
 
     Parameters
     ----------
-    exercise_id : as for `hint`
+    exercise_id : as for `check`
 
     Returns
     -------
     code and explanation, as a `Reply` that shows itself in a notebook
-
-    Examples
-    --------
-    >>> import contextlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     print(solution("06.1").text)
-    Try it first, or ask for the hints: hint("06.1").
     """
     exercise = _find_exercise(exercise_id)
     before = load()[exercise.id]
@@ -161,13 +278,10 @@ def progress() -> Table:
     ...     print(str(progress()).splitlines()[0])
     01 Gaussian processes in one sitting: 0 of 5
     """
-    journal = load()
+    journal, lessons = load(), [lesson(number) for number in LESSONS]
     rows = tuple(
-        (
-            f"{number} {lesson(number).title}",
-            tuple((exercise.id, journal[exercise.id]) for exercise in lesson(number).exercises),
-        )
-        for number in LESSONS
+        (f"{each.number} {each.title}", tuple((e.id, journal[e.id]) for e in each.exercises))
+        for each in lessons
     )
     return Table(rows, journal.message)
 

@@ -7,6 +7,7 @@ which exercises are hard; do not base marks on them.
 import csv
 import io
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from etgp_viz.checks import fail
@@ -14,23 +15,20 @@ from etgp_viz.course.checking import exercise_ids
 from etgp_viz.course.progress import FILE, Record, load, plural, read
 from etgp_viz.files import write
 
-__all__ = ["TOTALS", "collect", "export", "row", "write_csv"]
+__all__ = ["HUB_FOLDER", "TOTALS", "collect", "export", "row", "write_csv"]
 
+#: where the notebooks are in a student's home folder on a JupyterHub
+HUB_FOLDER = "etgp-notebooks"
 #: columns before those of each exercise
 TOTALS = ("student", "solved", "attempts", "hints", "solutions", "file")
 
 
 def collect(folder: Path) -> list[dict[str, str | int]]:
-    """One row for each student with a file in the folder, sorted by name.
+    """One `row` for each student with a file in the folder, sorted by name.
 
-    Parameters
-    ----------
-    folder : with files ``<student>/progress.json`` or ``<student>.json``
-
-    Returns
-    -------
-    rows as `row` makes them. For a file that is missing or broken, the column "file" says what is
-    wrong, and the row has no figures.
+    The files are ``<student>/progress.json``, ``<student>/etgp-notebooks/progress.json`` (the
+    homes of a JupyterHub) or ``<student>.json``. For one that is missing or
+    broken, the column "file" says what is wrong, and the row has no figures.
     """
     if not folder.is_dir():
         fail("folder", "a folder with students' files", str(folder))
@@ -66,11 +64,8 @@ def export(student: str = "", file: str | Path = "progress.csv") -> str:
 def row(student: str, records: Mapping[str, Record], file: str) -> dict[str, str | int]:
     """Column → value for one student: totals, then four columns for each exercise.
 
-    Parameters
-    ----------
-    student : name
-    records : exercise → record; other exercises count as not begun
-    file : state of the student's file, "ok" if it could be read
+    Exercises without a record count as not begun; ``file`` is the state of the student's file,
+    "ok" if it could be read.
     """
     ids = exercise_ids()
     names = [*ids, *sorted(set(records) - set(ids))]
@@ -84,10 +79,7 @@ def row(student: str, records: Mapping[str, Record], file: str) -> dict[str, str
         "file": file,
     }
     for name, record in complete.items():
-        columns[f"{_as_text(name)} solved"] = int(record.solved)
-        columns[f"{_as_text(name)} attempts"] = record.attempts
-        columns[f"{_as_text(name)} hints"] = record.hints
-        columns[f"{_as_text(name)} solution"] = int(record.solution)
+        columns |= {f"{_as_text(name)} {key}": int(count) for key, count in asdict(record).items()}
     return columns
 
 
@@ -107,7 +99,8 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
         if path.name.startswith("."):
             continue
         if path.is_dir():
-            yield path.name, path / FILE
+            in_home = path / HUB_FOLDER / FILE
+            yield path.name, in_home if in_home.is_file() else path / FILE
         elif path.name == FILE:  # the folder of one student
             yield folder.resolve().name, path
         elif path.suffix == ".json":

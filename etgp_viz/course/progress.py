@@ -13,10 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from etgp_viz.checks import check_count
-from etgp_viz.course.exercise import RIGHT, WRONG
 from etgp_viz.files import write
 
-__all__ = ["FILE", "Journal", "Record", "Table", "load", "plural", "read", "update"]
+__all__ = [
+    *("FILE", "NOT_YET", "RIGHT", "WRONG"),
+    *("Journal", "Record", "Table", "load", "plural", "read", "update"),
+]
+
+RIGHT, WRONG, NOT_YET = "right", "wrong", "not yet"  # outcomes of a check
 
 FILE = "progress.json"
 FORMAT = 1
@@ -52,18 +56,11 @@ class Record:
 
 @dataclass(frozen=True)
 class Journal:
-    """Contents of the file.
-
-    Attributes
-    ----------
-    records : exercise → record
-    message : what the student should know about the file, usually empty
-    writable : whether records may be saved to it
-    """
+    """Contents of the file: exercise → record."""
 
     records: Mapping[str, Record]
-    message: str = ""
-    writable: bool = True
+    message: str = ""  # what the student should know about the file, usually empty
+    writable: bool = True  # whether records may be saved to it
 
     def __getitem__(self, exercise: str) -> Record:
         return self.records.get(exercise, Record())
@@ -89,7 +86,9 @@ def read(path: Path) -> dict[str, Record]:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return {name: _record(value) for name, value in _exercises(content).items()}
+        if content["format"] != FORMAT or not isinstance(content["exercises"], dict):
+            raise ValueError("another format")
+        return {name: _record(value) for name, value in content["exercises"].items()}
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"{path.name} could not be understood") from error
 
@@ -106,16 +105,9 @@ def _load_file() -> Journal:
 
 
 def update(exercise: str, change: Callable[[Record], Record]) -> tuple[Record, str]:
-    """Change the record of one exercise in the file.
+    """Change the record of one exercise in the file, given its id.
 
-    Parameters
-    ----------
-    exercise : its id
-    change : old record → new record
-
-    Returns
-    -------
-    the new record, and a message that is empty unless something went wrong
+    Returns the new record, and a message that is empty unless something went wrong.
     """
     journal = load()
     record = change(journal[exercise])
@@ -139,12 +131,6 @@ def _save(records: Mapping[str, Record]) -> str:
     except OSError as error:
         return f"Progress cannot be saved in this folder ({error.strerror})."
     return ""
-
-
-def _exercises(content: Any) -> dict[str, Any]:
-    if content["format"] != FORMAT or not isinstance(content["exercises"], dict):
-        raise ValueError("another format")
-    return content["exercises"]
 
 
 def _record(value: Any) -> Record:

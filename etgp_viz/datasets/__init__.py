@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from etgp_viz.checks import check_choice
-from etgp_viz.datasets import images, tables, toys
+from etgp_viz.datasets import tables, toys
 from etgp_viz.datasets.dataset import Card, Dataset, Table, split_and_scale, split_rows
 from etgp_viz.datasets.fetch import DataNotFoundError, Source, cache_folder, find, local_paths
 from etgp_viz.datasets.own import OwnFile, from_arrays, from_csv, from_dataframe
@@ -39,8 +39,8 @@ PUBLISHED: dict[str, tuple[Callable[..., Table], tuple[Source, ...]]] = {
     "vowel": (tables.vowel, (tables.VOWEL,)),
     "absenteeism": (tables.absenteeism, (tables.ABSENTEEISM,)),
     "avila": (tables.avila, (tables.AVILA_TRAIN, tables.AVILA_TEST)),
-    "devangari": (images.devangari, (images.DEVANGARI,)),
-    "characterfont": (images.characterfont, (images.CHARACTERFONT,)),
+    "devangari": (tables.devangari, (tables.DEVANGARI,)),
+    "characterfont": (tables.characterfont, (tables.CHARACTERFONT,)),
     "leaves100": (tables.leaves100, (tables.LEAVES,)),
     "digits": (tables.digits, ()),
     "wine": (tables.wine, ()),
@@ -69,11 +69,6 @@ def published() -> tuple[str, ...]:
     Returns
     -------
     those of the paper, then a few small ones
-
-    Examples
-    --------
-    >>> published()[:3]
-    ('vowel', 'absenteeism', 'avila')
     """
     return tuple(PUBLISHED)
 
@@ -88,11 +83,6 @@ def at_hand(name: str) -> bool:
     Returns
     -------
     True if `load` needs no network
-
-    Examples
-    --------
-    >>> at_hand("iris")
-    True
     """
     return all(any(map(Path.exists, local_paths(source))) for source in _files(name))
 

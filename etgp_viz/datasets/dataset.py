@@ -13,7 +13,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from etgp_viz.checks import check_choice, check_count, check_fraction, check_inputs, check_labels
+from etgp_viz.checks import (
+    check_choice,
+    check_count,
+    check_fraction,
+    check_inputs,
+    check_labels,
+    fail,
+)
 
 __all__ = [
     "Card",
@@ -100,10 +107,7 @@ class Dataset:
         put("feature_names", _distinct_names(features, "feature_names", X.shape[1]))
         put("rows", MappingProxyType(_checked_splits(self.rows, len(X))))
         if self.image_shape is not None and np.prod(self.image_shape) != X.shape[1]:
-            raise ValueError(
-                f"image_shape: expected {X.shape[1]} pixels, got {self.image_shape[0]} × "
-                f"{self.image_shape[1]}"
-            )
+            fail("image_shape", f"{X.shape[1]} pixels", " × ".join(map(str, self.image_shape)))
 
     @property
     def num_classes(self) -> int:
@@ -131,29 +135,15 @@ class Dataset:
         return self.part("test") if len(self.rows["test"]) else None
 
     def part(self, split: str) -> tuple[np.ndarray, np.ndarray]:
-        """Inputs and labels of one split.
+        """``(X [n, D], Y [n, 1])`` of ``"train"``, ``"validation"`` or ``"test"``.
 
-        Parameters
-        ----------
-        split : ``"train"``, ``"validation"`` or ``"test"``
-
-        Returns
-        -------
-        ``(X [n, D], Y [n, 1])``; a split without rows is a ValueError
+        A split without rows is a ValueError.
         """
         rows = self._rows_of(split)
         return self.X[rows], self.Y[rows]
 
     def xy(self, split: str = "train") -> tuple[np.ndarray, np.ndarray]:
-        """Inputs and class names of one split, as scikit-learn takes them.
-
-        Parameters
-        ----------
-        split : ``"train"``, ``"validation"`` or ``"test"``
-
-        Returns
-        -------
-        ``(X [n, D], y [n])`` with the names of the classes in y
+        """``(X [n, D], y [n])`` of one split with class names in y, as scikit-learn takes them.
 
         Examples
         --------
@@ -165,11 +155,7 @@ class Dataset:
         return self.X[rows], np.asarray(self.class_names)[self.Y[rows, 0]]
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Number of rows of each class, for every split that has rows.
-
-        Returns
-        -------
-        split → class name → count
+        """Split → class name → number of rows, for every split that has rows.
 
         Examples
         --------
@@ -268,7 +254,8 @@ class Table:
     ----------
     X : ``[N, D]``
     labels : ``[N]``, integers 0..C−1
-    numeric : ``[D]`` booleans, the columns to standardise; images and one-hot columns are not
+    numeric : ``[D]`` booleans, the columns to standardise, or one for all of them; images and
+        one-hot columns are not
     test : the rows of a published test set, or the share of rows to draw for one
     groups : ``[N]``, who or what each row was measured on. The test rows are then from other
         groups, and validation rows are whole groups as well: only those show how a model does on
@@ -279,9 +266,9 @@ class Table:
     X: np.ndarray
     labels: np.ndarray
     class_names: Sequence[str]
-    numeric: np.ndarray
     card: Card
     feature_names: Sequence[str] = ()
+    numeric: np.ndarray | bool = True
     test: np.ndarray | float = 0.25
     image_shape: tuple[int, int] | None = None
     groups: np.ndarray | None = None
@@ -290,13 +277,9 @@ class Table:
 def split_and_scale(
     table: Table, *, test: float | None = None, validation: float = 0.0, seed: int = 0
 ) -> Dataset:
-    """Split a table and standardise its numeric columns.
+    """Split a table as `split_rows` does and standardise its numeric columns.
 
-    Parameters
-    ----------
-    table : all rows
-    test : share of the rows to test on; None for the table's own choice
-    validation, seed : as for `split_rows`
+    ``test`` is the share of the rows to test on, or None for the table's own choice.
     """
     has_test_set = isinstance(table.test, np.ndarray)
     if has_test_set and test is not None:
@@ -324,20 +307,12 @@ def split_rows(
     seed: int = 0,
     groups: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
-    """Row numbers of the training, validation and test rows.
+    """Split → sorted row numbers; each row is in exactly one split.
 
-    Parameters
-    ----------
-    labels : ``[N]``, integers 0..C−1
-    test : the test rows, or the share of rows to draw for them
-    validation : share of the other rows (or groups) to set aside
-    seed : of both draws. Test and validation rows come from separate streams, so that asking
-        for validation rows does not change the test set.
-    groups : ``[N]``; validation rows are whole groups
-
-    Returns
-    -------
-    split → sorted row numbers; each row is in exactly one split
+    ``test`` has the test rows, or the share of rows to draw for them, and ``validation`` is the
+    share of the other rows to set aside, or of the ``groups`` ``[N]`` if there are any. Test and
+    validation rows are drawn from separate streams of the seed, so that asking for validation rows
+    does not change the test set.
     """
     seed = check_count(seed, "seed", minimum=0)
     validation = check_fraction(validation, "validation")
@@ -358,16 +333,7 @@ def draw_stratified(labels: np.ndarray, share: float, rng: np.random.Generator) 
 
     Each class gives ⌊share · n⌋ rows; the classes with the largest remainders give one more, until
     the total is right. A class never gives its last row: one that is never seen cannot be learned.
-
-    Parameters
-    ----------
-    labels : ``[N]``
-    share : in [0, 1)
-    rng : source of randomness
-
-    Returns
-    -------
-    sorted row numbers
+    Labels are ``[N]``, the share is in [0, 1), and the row numbers come back sorted.
     """
     classes, counts = np.unique(labels, return_counts=True)
     exact = share * counts
@@ -384,20 +350,18 @@ def draw_stratified(labels: np.ndarray, share: float, rng: np.random.Generator) 
 
 
 def draw_groups(groups: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
-    """Draw all rows of a share of the groups: at least one group if the share is not 0, never all.
-
-    Arguments and result as for `draw_stratified`, with ``groups`` ``[N]`` in place of labels.
-    """
+    """Draw all rows of a share of the groups ``[N]``: at least one if it is not 0, never all."""
     distinct = rng.permutation(np.unique(groups))
     count = min(max(round(share * len(distinct)), int(share > 0.0)), len(distinct) - 1)
     return np.flatnonzero(np.isin(groups, distinct[:count]))
 
 
-def _standardise(X: np.ndarray, train: np.ndarray, numeric: np.ndarray) -> np.ndarray:
+def _standardise(X: np.ndarray, train: np.ndarray, numeric: np.ndarray | bool) -> np.ndarray:
     """Mean 0 and standard deviation 1 over the training rows; a constant column becomes zero."""
-    if not numeric.any():
+    if not np.any(numeric):
         return X
     X = np.array(X, dtype=np.float64)
+    numeric = np.broadcast_to(numeric, X.shape[1])
     columns = X[:, numeric]
     deviation = columns[train].std(axis=0)
     constant = np.ptp(columns[train], axis=0) == 0.0

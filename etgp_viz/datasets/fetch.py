@@ -85,15 +85,11 @@ class Source:
 
 
 def uci(number: int, file: str, limit: int, archive: str, old: str, *checksums: str) -> Source:
-    """A file of the UCI machine learning repository.
+    """A file of the UCI machine learning repository, by the number of its data set there.
 
-    Parameters
-    ----------
-    number : of the data set in the repository
-    file, limit : as for `Source`
-    archive : its zip file under ``static/public``
-    old : its address under ``ml/machine-learning-databases``, tried second
-    *checksums : sha256 of the file and of its fields, or neither
+    ``archive`` is its zip file under ``static/public``; its ``old`` address under
+    ``ml/machine-learning-databases`` is tried second. ``checksums`` are the sha256 of the file and
+    of its fields, or none.
     """
     urls = f"{UCI}/static/public/{number}/{archive}", f"{UCI}/ml/machine-learning-databases/{old}"
     return Source(file, f"{UCI}/dataset/{number}", urls, limit, *checksums)
@@ -125,11 +121,6 @@ def local_paths(source: Source) -> list[Path]:
 
 def find(source: Source, *, progress: bool = True) -> Path:
     """Path of a checked file on this machine, downloaded if necessary.
-
-    Parameters
-    ----------
-    source : the published file
-    progress : show a bar during a download
 
     Raises
     ------

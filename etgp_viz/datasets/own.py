@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from etgp_viz.checks import check_choice, check_inputs
+from etgp_viz.checks import check_choice, check_inputs, fail
 from etgp_viz.datasets.dataset import Card, Dataset, Table, split_and_scale
 
 __all__ = ["OwnFile", "from_arrays", "from_csv", "from_dataframe"]
@@ -46,8 +46,7 @@ def from_arrays(
     validation : share of the other rows to set aside for validation, likewise
     seed : of both draws
     standardise : bring each column to mean 0 and standard deviation 1 over the training rows
-    feature_names : names of the D inputs
-    name : of the data set
+    feature_names, name : of the D inputs and of the data set
 
     Returns
     -------
@@ -72,7 +71,7 @@ def from_arrays(
         labels=labels,
         class_names=class_names,
         feature_names=feature_names,
-        numeric=np.full(X.shape[1], bool(standardise)),
+        numeric=bool(standardise),
         card=Card(name, preparation="standardised" if standardise else "none"),
     )
     return split_and_scale(table, test=test, validation=validation, seed=seed)
@@ -322,10 +321,8 @@ class OwnFile(NamedTuple):
     def load(self, **options: Any) -> Dataset:
         """The data, by `from_csv`; a file that differs from the checksum is a ValueError."""
         if self.checksum and self.checksum != self._current_checksum():
-            raise ValueError(
-                f"path: expected {self.path} with the checksum {self.checksum}, got a file that "
-                "has changed"
-            )
+            expected = f"{self.path} with the checksum {self.checksum}"
+            fail("path", expected, "a file that has changed")
         return from_csv(self.path, self.target, **options)
 
     def _current_checksum(self) -> str:

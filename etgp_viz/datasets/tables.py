@@ -1,23 +1,42 @@
-"""The published tables: vowel, absenteeism, avila, leaves100, and the three of scikit-learn.
+"""The published data sets: each function reads one as a `Table` with a `Card`.
 
-Each function reads one data set as a `Table` with a `Card`. The sizes, duplicates and outliers on
-the cards were counted in the files whose checksums are here. The repository's archives have no
-known checksum; the files taken out of them do.
+The sizes, duplicates and outliers on the cards were counted in the files whose checksums are here.
+The repository's archives have no known checksum; the files taken out of them do.
+
+The two sets of images are read straight from their archives, and nothing is unpacked to the disk.
+Every member must have the size and kind of the published format, so that an archive made to exhaust
+memory is refused. The zip format's own checksum (CRC-32) shows damage.
 """
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
+import zlib
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from tqdm.auto import tqdm
 
-from etgp_viz.checks import check_choice
+from etgp_viz.checks import check_choice, check_count, fail
 from etgp_viz.datasets.dataset import Card, Table
 from etgp_viz.datasets.fetch import UCI, Source, find, uci
 
-__all__ = ["absenteeism", "avila", "digits", "iris", "leaves100", "uci_card", "vowel", "wine"]
+__all__ = [
+    "absenteeism",
+    "avila",
+    "characterfont",
+    "devangari",
+    "digits",
+    "iris",
+    "leaves100",
+    "vowel",
+    "wine",
+]
 
 VOWEL = uci(
     152,
@@ -62,6 +81,17 @@ LEAVES = uci(
     "9f870d0f08160082e81eea734f45287df938398879e28b31f50effc3ffa64056",
 )
 
+DEVANGARI = uci(
+    389,
+    "devangari/DevanagariHandwrittenCharacterDataset.zip",
+    300_000_000,
+    "devanagari+handwritten+character+dataset.zip",
+    "00389/DevanagariHandwrittenCharacterDataset.zip",
+)
+CHARACTERFONT = uci(
+    417, "characterfont/fonts.zip", 1_000_000_000, "character+font+images.zip", "00417/fonts.zip"
+)
+
 CC_BY = "CC BY 4.0 as far as known; confirm at the source before redistributing"
 STANDARDISED = "standardised with the training rows' means and deviations"
 
@@ -70,13 +100,7 @@ STANDARDISED = "standardised with the training rows' means and deviations"
 VOWELS = ["heed", "hid", "head", "had", "hud", "hard", "hod", "hoard", "hood", "who'd", "heard"]
 
 TARGETS = {"hours": "Absenteeism time in hours", "reason": "Reason for absence"}
-CATEGORIES = (
-    "Reason for absence",
-    "Month of absence",
-    "Day of the week",
-    "Seasons",
-    "Education",
-)
+CATEGORIES = ("Reason for absence", "Month of absence", "Day of the week", "Seasons", "Education")
 YES_NO = ("Disciplinary failure", "Social drinker", "Social smoker")
 REASONS = {
     0: "none given",
@@ -91,20 +115,22 @@ REASONS = {
 
 AVILA_BROKEN = [6619, 9402]  # rows of the training file, from 0
 AVILA_FEATURES = (
-    "intercolumnar distance",
-    "upper margin",
-    "lower margin",
-    "exploitation",
-    "row number",
-    "modular ratio",
-    "interlinear spacing",
-    "weight",
-    "peak number",
+    *("intercolumnar distance", "upper margin", "lower margin", "exploitation", "row number"),
+    *("modular ratio", "interlinear spacing", "weight", "peak number"),
     "modular ratio / interlinear spacing",
 )
 
+UNCHECKED = "The archive has no published checksum: its format and CRC-32 are checked instead."
 
-def uci_card(title: str, source: Source, preparation: str, *defects: str) -> Card:
+IMAGE_BYTES = 100_000  # upper limit for a PNG with 32 × 32 grey pixels
+IMAGES = 200_000  # upper limit in an archive
+
+FONT_BYTES = 500_000_000  # upper limit for the table of one font
+FONTS = 1000  # upper limit in an archive
+PIXELS = [f"r{row}c{column}" for row in range(20) for column in range(20)]
+
+
+def _card(title: str, source: Source, preparation: str, *defects: str) -> Card:
     """The card of a data set from the UCI repository."""
     return Card(title, source.page, CC_BY, preparation, defects)
 
@@ -119,10 +145,9 @@ def vowel() -> Table:
         labels=table[:, 13].astype(int),
         class_names=VOWELS,
         feature_names=[f"log area ratio {d}" for d in range(10)],
-        numeric=np.full(10, True),
         test=np.flatnonzero(table[:, 0] == 1),
         groups=table[:, 1],
-        card=uci_card(
+        card=_card(
             "Vowel recognition (Deterding)",
             VOWEL,
             f"{STANDARDISED}; speaker and sex left out",
@@ -137,10 +162,8 @@ def vowel() -> Table:
 def absenteeism(target: str = "hours") -> Table:
     """Absences from work at a courier company in Brazil, 2007 to 2010.
 
-    Parameters
-    ----------
-    target : ``"hours"`` of absence (19 values) or its ``"reason"`` (28); the paper does not say
-        which of the two it used
+    The target is ``"hours"`` of absence (19 values) or its ``"reason"`` (28); the paper does not
+    say which of the two it used.
     """
     column = TARGETS[check_choice(target, "target", tuple(TARGETS))]
     frame = _read(ABSENTEEISM).rename(columns=str.strip)
@@ -166,7 +189,7 @@ def absenteeism(target: str = "hours") -> Table:
         class_names=class_names,
         feature_names=list(columns),
         numeric=np.array(numeric),
-        card=uci_card(
+        card=_card(
             f"Absenteeism at work, by {target}",
             ABSENTEEISM,
             "reason, month, weekday, season and education one-hot; yes/no columns as "
@@ -197,9 +220,8 @@ def avila() -> Table:
         labels=labels,
         class_names=[f"copyist {letter}" for letter in class_names],
         feature_names=AVILA_FEATURES,
-        numeric=np.full(10, True),
         test=np.arange(len(parts[0]), len(frame)),
-        card=uci_card(
+        card=_card(
             "Avila Bible",
             AVILA_TRAIN,
             f"two broken training rows dropped; {STANDARDISED}",
@@ -223,8 +245,7 @@ def leaves100() -> Table:
         labels=labels,
         class_names=class_names.tolist(),
         feature_names=[f"margin {d}" for d in range(64)],
-        numeric=np.full(64, True),
-        card=uci_card(
+        card=_card(
             "One-hundred plant species leaves, margin features",
             LEAVES,
             STANDARDISED,
@@ -232,6 +253,96 @@ def leaves100() -> Table:
             "Sixteen rows of a class in all: twelve to train on, four to test on.",
             "Features are coarse, in steps of 1/512, and one takes only ten values; a few rows "
             "lie 10 to 19 standard deviations out in one of them.",
+        ),
+    )
+
+
+def devangari(progress: bool = True) -> Table:
+    """Handwritten Devanagari characters and digits, 32 × 32 pixels, 46 classes.
+
+    Members of the archive are ``…/Train/<class>/<name>.png`` and ``…/Test/<class>/<name>.png``.
+    """
+    from PIL import Image
+
+    def pixels(content: bytes) -> np.ndarray:
+        with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
+            if image.size != (32, 32):  # from the header, before anything is decoded
+                raise ValueError(f"expected 32 × 32 pixels, got {image.size}")
+            return np.asarray(image.convert("L"), dtype=np.uint8).ravel()
+
+    images, folders, is_test = [], [], []
+    path = find(DEVANGARI, progress=progress)
+    for member, content in _members(path, ".png", IMAGE_BYTES, IMAGES, progress):
+        parts = PurePosixPath(member).parts
+        if len(parts) < 3 or parts[-3] not in ("Train", "Test"):
+            raise ValueError(f"{path}: expected Train/… or Test/…, got {member}")
+        try:
+            images.append(pixels(content))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path}: {member}: {error}") from error
+        folders.append(parts[-2])
+        is_test.append(parts[-3] == "Test")
+    class_names = sorted(set(folders), key=_natural_order)
+    number = {name: c for c, name in enumerate(class_names)}
+    return Table(
+        name="devangari",
+        X=np.stack(images) / 255.0,
+        labels=np.array([number[folder] for folder in folders]),
+        class_names=class_names,
+        numeric=False,
+        test=np.flatnonzero(is_test),
+        image_shape=(32, 32),
+        card=_card(
+            "Devanagari handwritten characters",
+            DEVANGARI,
+            "pixels divided by 255, to [0, 1]",
+            UNCHECKED,
+            "Published as 78 200 images to train on and 13 800 to test on, 46 classes.",
+        ),
+    )
+
+
+def characterfont(rows_per_font: int | None = None, progress: bool = True) -> Table:
+    """Characters of 153 fonts, 20 × 20 pixels; the font is the class.
+
+    Members of the archive are one table for each font, ``<font>.csv``, with a column ``font`` and
+    400 columns of pixels ``r0c0`` … ``r19c19``. ``rows_per_font`` rows are taken from each, evenly
+    spread over its table; None for all, which needs several gigabytes of memory.
+    """
+    import pandas as pd
+
+    if rows_per_font is not None:
+        check_count(rows_per_font, "rows_per_font", minimum=2)
+    tables, fonts = [], []
+    path = find(CHARACTERFONT, progress=progress)
+    for member, content in _members(path, ".csv", FONT_BYTES, FONTS, progress):
+        try:
+            frame = pd.read_csv(io.BytesIO(content), usecols=["font", *PIXELS])
+            pixels = frame[PIXELS].to_numpy()
+            if pixels.dtype.kind not in "iu" or pixels.min() < 0 or pixels.max() > 255:
+                raise ValueError("expected pixels in 0..255")
+        except ValueError as error:
+            raise ValueError(f"{path}: {member}: {error}") from error
+        count = min(len(frame), rows_per_font or len(frame))
+        keep = np.linspace(0, len(frame) - 1, count).round().astype(int)
+        tables.append(pixels[keep].astype(np.uint8))
+        fonts.append(frame["font"].to_numpy(str)[keep])
+    class_names, labels = np.unique(np.concatenate(fonts), return_inverse=True)
+    return Table(
+        name="characterfont",
+        X=np.concatenate(tables) / 255.0,
+        labels=labels,
+        class_names=class_names.tolist(),
+        feature_names=PIXELS,
+        numeric=False,
+        image_shape=(20, 20),
+        card=_card(
+            "Character font images",
+            CHARACTERFONT,
+            "pixels divided by 255, to [0, 1]; character, style and size left out",
+            UNCHECKED,
+            "Some fonts have many more rows than others, and the paper does not say which rows "
+            "it used.",
         ),
     )
 
@@ -278,7 +389,7 @@ def _from_scikit_learn(
         labels=data.target,
         class_names=class_names,
         feature_names=data.feature_names,
-        numeric=np.full(data.data.shape[1], not is_image),
+        numeric=not is_image,
         card=Card(
             title,
             source=f"scikit-learn; {UCI}/dataset/{uci_number}",
@@ -299,3 +410,31 @@ def _read(source: Source, **options: Any) -> Any:
         first = file.readline()
     separator = max(",;\t", key=first.count)
     return pd.read_csv(path, sep=separator if separator in first else r"\s+", **options)
+
+
+def _members(
+    path: Path, suffix: str, max_bytes: int, max_members: int, progress: bool
+) -> Iterator[tuple[str, bytes]]:
+    """Name and content of the archive's members with a suffix, in the order of their names."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = sorted(n for n in archive.namelist() if n.lower().endswith(suffix))
+            if not 1 <= len(names) <= max_members:
+                fail(str(path), f"1 to {max_members} *{suffix} in it", str(len(names)))
+            for name in tqdm(names, desc=path.stem, unit=suffix[1:], disable=not progress):
+                with archive.open(name) as member:
+                    content = member.read(max_bytes + 1)
+                if len(content) > max_bytes:
+                    raise ValueError(f"{path}: expected at most {max_bytes} bytes in {name}")
+                yield name, content
+    # A compression that zipfile does not know is a NotImplementedError, a password a RuntimeError.
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ValueError(
+            f"{path}: expected a complete zip archive, got: {error}. Remove it, and it will be "
+            "downloaded again"
+        ) from error
+
+
+def _natural_order(name: str) -> tuple[object, ...]:
+    """Sort key that puts "character_2_kha" before "character_10_yna"."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name))

@@ -1,7 +1,8 @@
 """Toy data with C classes in one or two dimensions, drawn from a seed.
 
-All generators return a `Dataset` of training rows and take the same arguments. ``noise`` scales
-standard normal ε; 0 makes the classes separable. The inputs lie within a few units of the origin.
+All generators return a `Dataset` of training rows and take the same arguments: ``num_data`` N and
+``num_classes`` C, with N ≥ C, ``noise``, which scales standard normal ε (0 makes the classes
+separable), and the ``seed`` of all random numbers. The inputs lie within a few units of the origin.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ def waves(num_data: int = 300, num_classes: int = 3, noise: float = 0.1, seed: i
     Parameters
     ----------
     num_data, num_classes : N and C, with N ≥ C
-    noise : standard deviation of the height around the sine
-    seed : of all random numbers
+    noise, seed : standard deviation of the height around the sine; seed of all random numbers
 
     Examples
     --------
@@ -41,12 +41,7 @@ def waves(num_data: int = 300, num_classes: int = 3, noise: float = 0.1, seed: i
 def spirals(
     num_data: int = 500, num_classes: int = 3, noise: float = 0.1, seed: int = 0
 ) -> Dataset:
-    """Two inputs; C arms that wind once around the origin, from radius 0.2 to 2.
-
-    Parameters
-    ----------
-    num_data, num_classes, seed : as for `waves`
-    noise : standard deviation of the distance from the arm
+    """Two inputs, noise·ε off C arms that wind once around the origin, from radius 0.2 to 2.
 
     Examples
     --------
@@ -64,12 +59,7 @@ def spirals(
 def moons(num_data: int = 500, num_classes: int = 4, noise: float = 0.1, seed: int = 0) -> Dataset:
     """Two inputs; C half circles of radius 1 in a row, open downwards and upwards in turn.
 
-    Each reaches into its neighbours.
-
-    Parameters
-    ----------
-    num_data, num_classes, seed : as for `waves`
-    noise : standard deviation of the distance from the half circle
+    Each reaches into its neighbours; the points are noise·ε off them.
 
     Examples
     --------
@@ -94,13 +84,8 @@ def blobs(
 ) -> Dataset:
     """One or two inputs; C Gaussian clouds.
 
-    Their centres are spread evenly over [−2.5, 2.5] (one input) or on a circle of radius 2 (two).
-
-    Parameters
-    ----------
-    num_data, num_classes, seed : as for `waves`
-    noise : standard deviation of a cloud
-    num_inputs : D, 1 or 2
+    Their centres are spread evenly over [−2.5, 2.5] (one input) or on a circle of radius 2 (two);
+    ``noise`` is the standard deviation of a cloud.
 
     Examples
     --------
@@ -128,13 +113,7 @@ def region(
     With one input, x in [−3, 3], the last class owns 1 < x < 2, and the others are bands of
     sin(2x) as in `waves`. With two inputs, [−2, 2]², it owns a disc of radius 0.8 around (1, 1),
     and the others are equal sectors around the origin. A row's label is read off at its inputs plus
-    ``noise``·ε, which blurs every border.
-
-    Parameters
-    ----------
-    num_data, num_classes, seed : as for `waves`, with C ≥ 3
-    noise : width of the blurred borders
-    num_inputs : D, 1 or 2
+    ``noise``·ε, which blurs every border. C is at least 3.
 
     Examples
     --------
@@ -161,11 +140,7 @@ def region(
 
 
 TOYS: dict[str, Callable[..., Dataset]] = {
-    "waves": waves,
-    "spirals": spirals,
-    "moons": moons,
-    "blobs": blobs,
-    "region": region,
+    toy.__name__: toy for toy in (waves, spirals, moons, blobs, region)
 }
 
 

@@ -12,11 +12,10 @@ from etgp_viz.lazy import homes, lazy_names
 # Module → the public names in it, which are imported when they are first used.
 _HOMES = homes("""
     experiments.comparisons: duels
-    experiments.execution: carry_out
     experiments.presets: PRESETS grid
-    experiments.results: load load_detail made_by reference reference_detail
+    experiments.results: carry_out load load_detail made_by reference reference_detail
+    experiments.scoring: closest_look select speed_ups summarise
     experiments.settings: MODELS Outcome Run
-    experiments.summary: closest_look select speed_ups summarise
     records.results: Collection Panel panel text_table
 """)
 

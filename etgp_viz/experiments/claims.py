@@ -28,9 +28,7 @@ class Claim:
 
     Attributes
     ----------
-    name : a short name
-    where : the section of the paper
-    words : the claim in a sentence
+    name, where, words : a short name, the section of the paper, the claim in a sentence
     rule : what is compared, and when the claim counts as true
     compare : evidence → comparisons; none if the table has nothing to compare
     share : the share of comparisons that must come out as claimed; 1 for all
@@ -45,24 +43,16 @@ class Claim:
 
     def examine(self, evidence: Evidence) -> Finding:
         """Check the claim against the evidence."""
-        comparisons = tuple(self.compare(evidence))
-        if not comparisons:
-            return Finding(self, UNTESTED, ())
-        finding = Finding(self, HOLDS, comparisons)
-        holds = finding.num_as_claimed >= self.share * len(comparisons)
-        return finding if holds else replace(finding, verdict=FAILS)
+        finding = Finding(self, UNTESTED, tuple(self.compare(evidence)))
+        if not finding.comparisons:
+            return finding
+        holds = finding.num_as_claimed >= self.share * len(finding.comparisons)
+        return replace(finding, verdict=HOLDS if holds else FAILS)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim with its verdict and the comparisons behind it.
-
-    Attributes
-    ----------
-    claim : the claim
-    verdict : `HOLDS`, `FAILS` or `UNTESTED`
-    comparisons : the evidence; empty if the claim was not tested
-    """
+    """A claim, its verdict (`HOLDS`, `FAILS` or `UNTESTED`), and the comparisons behind it."""
 
     claim: Claim
     verdict: str
@@ -106,23 +96,14 @@ def examine(table: pd.DataFrame, *, paper: bool = False) -> tuple[Finding, ...]:
     >>> [finding.claim.name for finding in findings if finding.verdict == claims.UNTESTED][0]
     'avila: better than SVGP'
     """
-    return _examine(Evidence(table, paper))
-
-
-def _examine(evidence: Evidence) -> tuple[Finding, ...]:
+    evidence = Evidence(table, paper)
     return tuple(claim.examine(evidence) for claim in CLAIMS)
 
 
 def page(table: pd.DataFrame, *, paper: bool = False) -> str:
-    """All claims as text, below what a reader must know about the table.
-
-    Parameters
-    ----------
-    table : of `etgp_viz.experiments.load` or `etgp_viz.experiments.reference`
-    paper : pick the SVGPs on test rows, as the paper did
-    """
+    """The findings of `examine` as text, below what a reader must know about the table."""
     evidence = Evidence(table, paper)
-    findings = _examine(evidence)
+    findings = tuple(claim.examine(evidence) for claim in CLAIMS)
     counts = Counter(finding.verdict for finding in findings)
     seeds = sorted(set(evidence.summary["seeds"])) or [0]
     over = f"{seeds[0]}" + (f" to {seeds[-1]}" if seeds[-1] > seeds[0] else "")

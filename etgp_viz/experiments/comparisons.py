@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from etgp_viz.experiments.scoring import select, speed_ups, summarise
 from etgp_viz.experiments.settings import CELL, model_label
-from etgp_viz.experiments.summary import select, speed_ups, summarise
 from etgp_viz.rivals.names import ETGPS, STATIONARY, SVGPS
 
 __all__ = ["CLOSE", "COMPETITIVE", "ORDER", "Comparison", "Evidence", "Score", "SpeedUp", "duels"]
@@ -39,11 +39,7 @@ class Score:
     """The scores of a model on one data set, seed by seed.
 
     A seed also decides the splits, so two models are compared seed by seed, on the same rows.
-
-    Attributes
-    ----------
-    who : the model, and how it predicts or shares
-    scores : seed → score
+    ``who`` is the model and how it predicts or shares, ``scores`` maps a seed to a score.
     """
 
     who: str
@@ -101,10 +97,7 @@ def _standard_error(values: Sequence[float]) -> float:
 class Evidence:
     """The chosen configurations of a table, one row per cell, and its races of steps.
 
-    Parameters
-    ----------
-    table : of `etgp_viz.experiments.load` or `etgp_viz.experiments.reference`
-    paper : pick the SVGPs on test rows, see `etgp_viz.experiments.select`
+    ``paper`` picks the SVGPs on test rows, see `etgp_viz.experiments.select`.
     """
 
     def __init__(self, table: pd.DataFrame, paper: bool = False) -> None:
@@ -131,21 +124,9 @@ class Evidence:
         }
         return tuple(sorted(counts, reverse=True))
 
-    def one(
-        self,
-        dataset: str,
-        model: str,
-        way: str = "pe",
-        *,
-        metric: str = "accuracy",
-        num_inducing: int | None = None,
-    ) -> Score | None:
-        """The test score of one cell; None if there is no such cell.
-
-        ``way`` is ``"pe"``, ``"ba"``, ``"separate"`` or ``"shared"``; by default M is the data
-        set's largest.
-        """
-        return self._best_of(self._matching(dataset, [model], [way], num_inducing), metric)
+    def one(self, dataset: str, model: str, way: str = "pe", **options: Any) -> Score | None:
+        """The test score of one cell; None if there is no such cell."""
+        return self.best(dataset, [model], [way], **options)
 
     def best(
         self,
@@ -154,19 +135,24 @@ class Evidence:
         ways: Sequence[str] = ("pe", "ba", "separate", "shared"),
         *,
         metric: str = "accuracy",
+        num_inducing: int | None = None,
     ) -> Score | None:
         """The test score of the best of several cells, judged on *validation* rows.
 
-        The same score decides; of equals, the one with the better log-likelihood is taken.
+        The same score decides; of equals, the one with the better log-likelihood is taken. By
+        default M is the data set's largest.
         """
-        return self._best_of(self._matching(dataset, models, ways), metric)
+        cells = self._matching(dataset, models, ways, num_inducing)
+        if not cells:
+            return None
+        best, score = cells[0], f"validation_{metric}"
+        if score in best:  # the last of equals
+            by = (score, "validation_log_likelihood")
+            best = sorted(cells, key=lambda cell: tuple(cell[name] for name in by))[-1]
+        return _score(self._rows[_key(best)], metric)
 
     def _matching(
-        self,
-        dataset: str,
-        models: Sequence[str],
-        ways: Sequence[str],
-        num_inducing: int | None = None,
+        self, dataset: str, models: Sequence[str], ways: Sequence[str], num_inducing: int | None
     ) -> Rows:
         """The cells of these models, used in these ways, with the largest M by default."""
         cells = [cell for cell in self._cells if cell["dataset"] == dataset]
@@ -178,15 +164,6 @@ class Evidence:
             and (cell["sharing"] or cell["inference"]) in ways
             and cell["num_inducing"] == M
         ]
-
-    def _best_of(self, cells: Rows, metric: str) -> Score | None:
-        if not cells:
-            return None
-        best, score = cells[0], f"validation_{metric}"
-        if score in best:  # the last of equals
-            by = (score, "validation_log_likelihood")
-            best = sorted(cells, key=lambda cell: tuple(cell[name] for name in by))[-1]
-        return _score(self._rows[_key(best)], metric)
 
     def both_ways(
         self, dataset: str, model: str, num_inducing: int | None = None
@@ -240,13 +217,6 @@ def duels(table: pd.DataFrame, *, paper: bool = False) -> pd.DataFrame:
     data frame : one row per data set and score: ``etgp`` and ``svgp`` with their figures, and
         ``result``: ETGP wins or loses if the mean difference, seed by seed, is larger than two of
         its standard errors
-
-    Examples
-    --------
-    >>> from etgp_viz import experiments
-    >>> table = experiments.reference()
-    >>> experiments.duels(table[table["dataset"] == "vowel"])["score"].tolist()
-    ['accuracy', 'log-likelihood']
     """
     evidence = Evidence(table, paper)
     rows = []
@@ -270,13 +240,7 @@ def duels(table: pd.DataFrame, *, paper: bool = False) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison.
-
-    Attributes
-    ----------
-    as_claimed : whether it came out as claimed
-    words : its figures in words
-    """
+    """One comparison: whether it came out as claimed, and its figures in words."""
 
     as_claimed: bool
     words: str
@@ -386,8 +350,7 @@ def _bayesian(
 ) -> Iterator[tuple[Score, Score]]:
     """Log-likelihoods (BA, PE) of each flow, from the same runs."""
     for model in ETGPS:
-        pair = evidence.both_ways(name, model, num_inducing)
-        if pair is not None:
+        if pair := evidence.both_ways(name, model, num_inducing):
             yield pair
 
 

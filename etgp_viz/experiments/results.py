@@ -1,6 +1,7 @@
-"""Result files: that of a grid, and the one that comes with the package.
+"""`carry_out`: a grid of runs becomes a result file; reading it, and the one in the package.
 
-A result file is an `etgp_viz.files.GrowingTable` with one row for each run and way of predicting:
+The runs are carried out in this process, in local workers or on a Dask cluster. A result file is an
+`etgp_viz.files.GrowingTable` with one row for each run and way of predicting:
 
     # {"command": …, "machine": …}
     id,rows,status,…
@@ -16,31 +17,39 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import logging
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from tqdm.auto import tqdm
 
-from etgp_viz.checks import fail
+from etgp_viz.checks import check_count, check_installed, fail
 from etgp_viz.experiments.presets import grid
+from etgp_viz.experiments.scoring import closest_look
 from etgp_viz.experiments.settings import COLUMNS, TEXT_COLUMNS, Outcome, Run
-from etgp_viz.experiments.summary import closest_look
 from etgp_viz.files import GrowingTable, TableContents, write
-from etgp_viz.timing import machine
+from etgp_viz.timing.log import describe_machine
 
 __all__ = [
     "COMMAND",
     "ResultFile",
+    "carry_out",
     "details_folder",
+    "in_this_process",
     "load",
     "load_detail",
+    "local_workers",
     "made_by",
     "reference",
     "reference_detail",
     "ship",
+    "thread_limits",
+    "through_dask",
 ]
 
 #: what comes with the package: where it is, and the command that made it
@@ -48,21 +57,24 @@ FOLDER = Path(__file__).parents[1] / "reference"
 TABLE, DETAILS = "experiments.csv", "experiment_details.json.gz"
 COMMAND = "etgp-viz experiment --preset laptop"
 
+Outcomes = Generator[tuple[Run, Outcome | BaseException], None, None]
+
+RETRIES = 1  # of a run that raises an error; Dask itself retries more often after a dead worker
+SECONDS_TO_CONNECT = 20.0
+LARGE_WORKER = 3 * 2**30  # bytes
+
 
 class ResultFile:
-    """The result file of a grid, to add to.
+    """The result file of a grid, to add to; an existing one is resumed.
 
-    Parameters
-    ----------
-    path : the file; an existing file is resumed
-    command : what was typed, for the header of a new file
+    ``command`` is what was typed, for the header of a new file.
     """
 
     def __init__(self, path: str | Path, command: str = "") -> None:
         self.path = Path(path)
         self._file = _file(path)
         if not self._file.has_begun:
-            self._file.begin({"command": command, "machine": machine.describe()})
+            self._file.begin({"command": command, "machine": describe_machine()})
         self._read()
 
     def _read(self) -> int:
@@ -85,19 +97,14 @@ class ResultFile:
     def add(self, run: Run, outcome: Outcome | BaseException) -> None:
         """Add the result of a run, or the error it ended in."""
         if isinstance(outcome, BaseException):
-            outcome = Outcome([_failure(run, f"{type(outcome).__name__}: {outcome}")])
+            reason = " ".join(f"{type(outcome).__name__}: {outcome}".split())[:1000]
+            row = {"id": run.id, "rows": 1, "status": f"failed: {reason}", "inference": ""}
+            outcome = Outcome([dict.fromkeys(COLUMNS) | run.settings() | row])
         if outcome.detail is not None:  # before the rows, which say that the run is finished
             text = json.dumps(outcome.detail, separators=(",", ":"))
             write(details_folder(self.path) / f"{run.id}.json", text)
         self._file.add([row[name] for name in COLUMNS] for row in outcome.rows)
         self.finished |= {row["id"] for row in outcome.rows if row["status"] == "ok"}
-
-
-def _failure(run: Run, reason: str) -> dict[str, Any]:
-    """The row of a run that failed."""
-    status = "failed: " + " ".join(reason.split())[:1000]
-    row = {"id": run.id, "rows": 1, "status": status, "inference": ""}
-    return dict.fromkeys(COLUMNS) | run.settings() | row
 
 
 def load(path: str | Path) -> pd.DataFrame:
@@ -134,7 +141,7 @@ def load_detail(path: str | Path, run_id: str) -> dict[str, Any]:
 
     Returns
     -------
-    dictionary, see `etgp_viz.experiments.detail`
+    dictionary, see `etgp_viz.experiments.run.detail`
     """
     file = details_folder(path) / f"{run_id}.json"
     try:
@@ -159,12 +166,6 @@ def made_by(table: pd.DataFrame) -> str:
     Returns
     -------
     the command, the processor, and how many of the command's runs it holds
-
-    Examples
-    --------
-    >>> from etgp_viz import experiments
-    >>> experiments.made_by(experiments.reference()).startswith("Made by `etgp-viz experiment")
-    True
     """
     header = table.attrs
     if "machine" not in header:
@@ -196,6 +197,166 @@ def _whole_runs(file: GrowingTable) -> tuple[dict[str, Any], list[dict[str, Any]
     return contents.header, rows, end
 
 
+# --- carrying out a grid --------------------------------------------------------------------------
+
+
+def _execute(run: Run) -> Outcome:
+    """Execute a run; TensorFlow is loaded by the worker, not here."""
+    from etgp_viz.experiments.run import execute
+
+    return execute(run)
+
+
+def carry_out(
+    runs: Iterable[Run],
+    output: str | Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    command: str = "",
+    progress: bool = True,
+    execute: Callable[[Run], Outcome] = _execute,
+) -> pd.DataFrame:
+    """Carry out the runs that the result file does not have yet, and return its table.
+
+    Every finished run is written to the disk at once, so that a grid that was stopped, by Ctrl-C or
+    by a power cut, continues where it was when it is called again. A failed run does not stop the
+    others: its row says why it failed, and it is tried again when the grid is called again.
+
+    Parameters
+    ----------
+    runs, execute : the grid, and what is done with a run
+    output : the result file; details of the runs go to a folder beside it
+    workers : processes on this machine, by default one for each core; 0 runs everything in this
+        process
+    scheduler : address of a running Dask scheduler to use instead
+    command : what was typed, for the header of the file
+    progress : show a progress bar
+
+    Returns
+    -------
+    data frame, see `etgp_viz.experiments.load`
+    """
+    check_installed()
+    file = ResultFile(output, command)
+    runs = list(runs)
+    with file.locked(), tqdm(total=len(runs), unit="run", disable=not progress) as bar:
+        open_runs = file.open_runs(runs)
+        bar.update(len(runs) - len(open_runs))
+        if workers == 0 or not open_runs:
+            outcomes = in_this_process(open_runs, execute)
+        else:
+            outcomes = through_dask(open_runs, execute, workers=workers, scheduler=scheduler)
+        with contextlib.closing(outcomes):  # ends the workers, also after Ctrl-C
+            for run, outcome in outcomes:
+                file.add(run, outcome)
+                bar.set_postfix_str(f"{run.dataset} {run.model}", refresh=False)
+                bar.update()
+    return load(output)
+
+
+def in_this_process(runs: Iterable[Run], execute: Callable[[Run], Outcome]) -> Outcomes:
+    """Yield each run with its outcome or its error, one after another."""
+    for run in runs:
+        try:
+            yield run, execute(run)
+        except Exception as error:
+            yield run, error
+
+
+def through_dask(
+    runs: Iterable[Run],
+    execute: Callable[[Run], Outcome],
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+) -> Outcomes:
+    """Yield each run with its outcome or its error, as they come in.
+
+    A run whose worker dies is started again on another one; a run that raises an error is tried
+    once more. ``workers`` are processes on this machine, by default one for each core. They share
+    its cores evenly, so that none waits for another's threads. ``scheduler`` is the address of a
+    running Dask scheduler, ``tcp://host:port``, to use instead: its workers keep the threads that
+    their environment gives them (`thread_limits`).
+    """
+    from distributed import Client, as_completed
+
+    where = local_workers(workers) if scheduler is None else contextlib.nullcontext(scheduler)
+    with where as address, _connect(Client, address) as client:
+        by_key = {f"etgp-viz-{run.id}": run for run in runs}
+        futures = [
+            client.submit(execute, run, key=key, retries=RETRIES, pure=False)
+            for key, run in by_key.items()
+        ]
+        for future in as_completed(futures):
+            try:
+                outcome = future.result()
+            except Exception as error:  # raised by the run, or because its workers died
+                outcome = error
+            yield by_key[future.key], outcome
+            if scheduler is None:  # the workers of a cluster are not ours to restart
+                _replace_large_worker(client, future)
+            futures.remove(future)  # what is on the disk, the scheduler may forget
+            future.release()
+
+
+@contextlib.contextmanager
+def local_workers(workers: int | None = None) -> Iterator[str]:
+    """Start worker processes that only this machine can reach; yields their scheduler's address.
+
+    There is no dashboard, and nothing is served over HTTP. A worker that dies is replaced.
+    """
+    import dask
+    from distributed import LocalCluster
+
+    cores = os.cpu_count() or 1
+    count = check_count(cores if workers is None else workers, "workers")
+    config = {
+        "distributed.scheduler.allowed-failures": 10,  # a restarted worker counts as a dead one
+        "distributed.nanny.pre-spawn-environ": thread_limits(max(1, cores // count)),
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+    }
+    with (
+        dask.config.set(config),
+        LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            memory_limit=0,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+    ):
+        yield cluster.scheduler_address
+
+
+def thread_limits(threads: int) -> dict[str, int]:
+    """Environment variables that limit the threads of each numerical library when it starts."""
+    libraries = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "TF_NUM_INTRAOP", "TF_NUM_INTEROP")
+    return {f"{library}_THREADS": threads for library in libraries}
+
+
+def _connect(client: Any, address: str) -> Any:
+    try:
+        return client(address, timeout=SECONDS_TO_CONNECT)
+    except (OSError, ValueError) as error:
+        fail("scheduler", "the address of a running Dask scheduler", f"{address} ({error})")
+
+
+def _replace_large_worker(client: Any, future: Any) -> None:
+    """Restart the worker that finished a run if it has grown large.
+
+    TensorFlow keeps everything that it has compiled, so a worker grows with every model it trains.
+    """
+    workers = client.scheduler_info()["workers"]
+    for address in client.who_has([future]).get(future.key, ()):
+        if address in workers and workers[address]["metrics"]["memory"] > LARGE_WORKER:
+            client.restart_workers([address], raise_for_error=False)
+
+
 # --- what comes with the package -----------------------------------------------------------------
 
 
@@ -225,7 +386,7 @@ def reference_detail(run_id: str) -> dict[str, Any]:
 
     Returns
     -------
-    dictionary, see `etgp_viz.experiments.detail`
+    dictionary, see `etgp_viz.experiments.run.detail`
 
     Examples
     --------
@@ -251,11 +412,7 @@ def ship(path: str | Path, folder: str | Path = FOLDER) -> tuple[Path, Path]:
 
     Only runs of the laptop preset are kept. The header keeps machine and versions; its command
     becomes `COMMAND`, with the number of finished runs. Reasons of failures lose their paths and
-    addresses.
-
-    Returns
-    -------
-    paths of the table and of the details
+    addresses. Returns the paths of the table and of the details.
     """
     table, folder = load(path), Path(folder)
     header, rows, _ = _whole_runs(_file(path))

@@ -56,13 +56,10 @@ class Run:
     sharing : ``"separate"`` or ``"shared"`` for an SVGP, empty otherwise
     num_inducing : M
     seed : of splits, k-means, initial weights, mini-batches
-    steps : of Adam, rounded up to whole epochs
-    batch_size : rows B of a step; all of them if there are fewer
-    learning_rate : at the start; it falls geometrically
-    final_rate : share of the learning rate that is left at the end
-    hidden : widths of the network's hidden layers (ETGP)
-    dropout : of the network (ETGP)
-    weight_decay : of the network (ETGP)
+    steps, batch_size : steps of Adam, rounded up to whole epochs, and B, at most all training rows
+    learning_rate, final_rate : rate at the start, and the share of it that is left at the end; it
+        falls geometrically
+    hidden, dropout, weight_decay : of the network (ETGP), with the widths of its hidden layers
     samples : dropout draws S of the Bayesian average (ETGP)
     num_monte_carlo : draws per row in the ELBO (SVGP)
     validation : share of the training rows that is set aside to choose configurations with
@@ -130,7 +127,7 @@ class Outcome:
     Attributes
     ----------
     rows : of the table, one for each way of predicting; the keys are `COLUMNS`
-    detail : what a close-up of the run needs (`etgp_viz.experiments.detail`)
+    detail : what a close-up of the run needs (`etgp_viz.experiments.run.detail`)
     """
 
     rows: list[dict[str, Any]]
@@ -157,29 +154,13 @@ CONFIGURATION = tuple(
 SPLITS = ("validation", "test")
 #: the columns of a table of results; low and high are quartiles
 COLUMNS = (
-    "id",
-    "rows",
-    "status",
-    "inference",
+    *("id", "rows", "status", "inference"),
     *(field.name for field in fields(Run)),
     *(f"{split}_{score}" for split in SPLITS for score in ("accuracy", "log_likelihood", "ece")),
-    "seconds_per_step",
-    "seconds_per_step_low",
-    "seconds_per_step_high",
-    "seconds_per_epoch",
-    "first_epoch_seconds",
-    "fit_seconds",
-    "prediction_seconds_per_1000",
-    "memory_mib",
-    "implementation",
-    "epochs",
-    "best_elbo",
-    "num_classes",
-    "num_inputs",
-    "num_train",
-    "num_validation",
-    "num_test",
-    "versions",
+    *("seconds_per_step", "seconds_per_step_low", "seconds_per_step_high"),
+    *("seconds_per_epoch", "first_epoch_seconds", "fit_seconds", "prediction_seconds_per_1000"),
+    *("memory_mib", "implementation", "epochs", "best_elbo"),
+    *("num_classes", "num_inputs", "num_train", "num_validation", "num_test", "versions"),
 )
 #: columns that hold text; all others hold numbers
 TEXT_COLUMNS = (

@@ -21,14 +21,11 @@ _workers: "weakref.WeakSet[Worker]" = weakref.WeakSet()
 
 
 class Worker:
-    """Repeats a small step of work in a daemon thread until stopped, or until it returns False.
+    """Repeats a small `step` of work in a daemon thread until stopped, or until it returns False.
 
-    Parameters
-    ----------
-    step : one small piece of work; returns False when nothing is left to do
-    snapshot : what to show, computed in the thread now and then; its argument is True the last time
-    show : called with each snapshot, in the thread that made the worker
-    finish : called there once, after the last `show`, with the error that ended the work or None
+    The thread computes a `snapshot` now and then; its argument is True the last time. The thread
+    that made the worker calls `show` with each snapshot and, after the last one, `finish` with the
+    error that ended the work, or None.
     """
 
     def __init__(

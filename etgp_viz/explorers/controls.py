@@ -1,6 +1,6 @@
 """Custom controls: a function of x, points added by clicks, and the fields of the latent f₀."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +9,8 @@ import ipywidgets as widgets
 import numpy as np
 import traitlets
 
-from etgp_viz.explorers.fields import (
-    LABEL_STYLE,
-    Choice,
-    Control,
-    Number,
-    Whole,
-    check_number,
-    controlled,
-    evenly_spaced,
-)
+from etgp_viz.explorers import fields
+from etgp_viz.explorers.fields import TOOLTIP, Choice, Control, Number, Whole, controlled
 from etgp_viz.records import prior
 
 MAX_POINTS = 60  # added by clicks: a link must stay short
@@ -49,32 +41,16 @@ class ProfileControl(widgets.VBox):
     value = traitlets.Tuple()
     disabled = traitlets.Bool(False)
 
-    def __init__(
-        self,
-        value: tuple[float, ...],
-        *,
-        low: float,
-        high: float,
-        step: float,
-        label: str,
-        tooltip: str,
-    ) -> None:
+    def __init__(self, spec: "Profile", value: tuple[float, ...]) -> None:
+        low, high, step, label = spec.low, spec.high, spec.step, spec.label
         self.slider = widgets.FloatSlider(
-            float(np.mean(value)),
-            min=low,
-            max=high,
-            step=step,
-            description=label,
-            tooltip=tooltip,
-            style=LABEL_STYLE,
-            layout={"flex": "1 1 auto"},
-        )
+            float(np.mean(value)), min=low, max=high, step=step, description=label,
+            style=fields.LABEL_STYLE, layout={"flex": "1 1 auto"}, **{TOOLTIP: spec.tooltip},
+        )  # fmt: skip
         self.opener = widgets.ToggleButton(
-            False,
-            description="∿",
-            tooltip=f"Let {label} vary with x",
+            False, description="∿", tooltip=f"Let {label} vary with x",
             layout={"width": "30px", "flex": "0 0 auto"},
-        )
+        )  # fmt: skip
         self.knots = Knots(low=low, high=high, step=step, label=label)
         self.knots.layout.display = "none"
         # Deviations of the knots from the level, kept when the slider reaches the end of its range.
@@ -146,11 +122,10 @@ class Profile(Control):
     def check(self, value: Any) -> tuple[float, ...]:
         if not isinstance(value, list | tuple) or len(value) != self.knots:
             raise ValueError(f"expected {self.knots} numbers, got {value!r}")
-        return tuple(check_number(knot, self.low, self.high) for knot in value)
+        return tuple(fields.check_number(knot, self.low, self.high) for knot in value)
 
     def widget(self, value: tuple[float, ...]) -> widgets.Widget:
-        ends = {"low": self.low, "high": self.high, "step": self.step}
-        return ProfileControl(value, **ends, label=self.label, tooltip=self.tooltip)
+        return ProfileControl(self, value)
 
     def samples(self) -> tuple[tuple[float, ...], ...]:
         ramp = np.linspace(self.low, self.high, self.knots).tolist()
@@ -161,7 +136,7 @@ class Profile(Control):
         mean = sum(value) / len(value)
         moved = (
             tuple(min(max(round(knot - mean + level, 6), self.low), self.high) for knot in value)
-            for level in evenly_spaced(self.low, self.high)
+            for level in fields.evenly_spaced(self.low, self.high)
         )
         return tuple(sorted({value, *moved}, key=sum))
 
@@ -226,45 +201,22 @@ class Points(Control):
 
 # Fields of the latent process f₀, which several explorers share -----------------------------------
 
-_LATENT = "Latent"
+_LATENT: dict[str, tuple[Any, Control]] = {
+    "kernel": ("rbf", Choice("kernel", prior.KERNELS)),
+    "lengthscale": (1.0, Number("lengthscale ℓ", 0.1, 5.0, log=True, effect="smoother")),
+    "variance": (1.0, Number("variance σ²", 0.1, 5.0, log=True, effect="higher paths")),
+    "period": (2.0, Number("period p", 0.5, 6.0, effect="longer repeats",
+                           when=lambda state: state.kernel == "periodic")),
+    "seed": (0, Whole("draw number", 0, 9999, typed=True)),
+}  # fmt: skip
 
 
-def latent_kernel() -> Any:
-    """The field `kernel`."""
-    return controlled("rbf", Choice("kernel", prior.KERNELS, group=_LATENT))
-
-
-def latent_lengthscale(low: float = 0.1) -> Any:
-    """The field `lengthscale`."""
-    control = Number("lengthscale ℓ", low, 5.0, log=True, group=_LATENT, effect="smoother")
-    return controlled(1.0, control)
-
-
-def latent_variance(low: float = 0.1, high: float = 5.0) -> Any:
-    """The field `variance`."""
-    control = Number("variance σ²", low, high, log=True, group=_LATENT, effect="higher paths")
-    return controlled(1.0, control)
-
-
-def latent_period() -> Any:
-    """The field `period`, which only the periodic kernel uses."""
-    control = Number(
-        "period p", 0.5, 6.0, group=_LATENT, effect="longer repeats",
-        when=lambda state: state.kernel == "periodic",
-    )  # fmt: skip
-    return controlled(2.0, control)
-
-
-def draw_number(group: str = _LATENT) -> Any:
-    """The field `seed`, which chooses the noise behind a draw."""
-    return controlled(0, Whole("draw number", 0, 9999, typed=True, group=group))
+def latent(name: str, **changes: Any) -> Any:
+    """A field that shapes the latent f₀, or chooses its noise (`seed`), with a changed control."""
+    default, control = _LATENT[name]
+    return controlled(default, replace(control, **{"group": "Latent", **changes}))
 
 
 def kernel_arguments(state: Any) -> tuple[str, float, float, float]:
     """The arguments of `prior.kernel` in a state: kernel, lengthscale, variance, period."""
     return state.kernel, state.lengthscale, state.variance, state.period
-
-
-def kernel_code(state: Any) -> str:
-    """The line of a script that makes the kernel."""
-    return f"kernel = prior.kernel{kernel_arguments(state)!r}"

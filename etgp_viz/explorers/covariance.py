@@ -12,28 +12,13 @@ from etgp_viz.explorers import covariance_session as session
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.covariance_session import MAX_TERMS, Shape, Source, X
 from etgp_viz.explorers.fields import Choice, Number, Whole, controlled
-from etgp_viz.figures import (
-    analytic,
-    convergence,
-    difference,
-    equal_inputs,
-    estimate,
-    latent_matrix,
-    series_terms,
-    spectrum,
-    style,
-    two_classes,
-    variances,
-)
+from etgp_viz.figures import covariance as figures
+from etgp_viz.figures import style
 from etgp_viz.figures.plotting import Picture
 from etgp_viz.figures.print import covariance as print_covariance
 from etgp_viz.records import covariance_check
 
-FAMILIES = {
-    "linear": "LINEAR: a·f + b",
-    "sal": "SAL, then LINEAR",
-    "tanh": "TANH, then LINEAR",
-}
+FAMILIES = {"linear": "LINEAR: a·f + b", "sal": "SAL, then LINEAR", "tanh": "TANH, then LINEAR"}
 DRAWS = {S: f"{S:,}".replace(",", " ") for S in (100, 200, 500, 1000, 2000, 5000, 10000, 20000)}
 VIEWS = {"pair": "two classes, c and d", "joint": "all classes in blocks"}
 NAMES = {c + 1: f"class {c + 1}: {style.process(c)}" for c in range(session.CLASSES)}
@@ -73,32 +58,29 @@ def _group(c: int) -> str:
 class CovarianceState:
     """The values of the controls; scales and shifts are tuples of values at five knots over x."""
 
-    kernel: str = controls.latent_kernel()
-    lengthscale: float = controls.latent_lengthscale(0.2)
-    variance: float = controls.latent_variance(0.25, 4.0)
-    period: float = controls.latent_period()
+    kernel: str = controls.latent("kernel")
+    lengthscale: float = controls.latent("lengthscale", low=0.2)
+    variance: float = controls.latent("variance", low=0.25, high=4.0)
+    period: float = controls.latent("period")
     mean: float = controlled(
         0.0, Number("mean µ", -2.0, 2.0, group="Latent", effect="f₀ is higher at every x")
     )
     draws: int = controlled(2000, Choice("draws S", DRAWS, group="Monte Carlo"))
-    seed: int = controls.draw_number("Monte Carlo")
+    seed: int = controls.latent("seed", group="Monte Carlo")
     family: str = controlled("linear", Choice("flow G", FAMILIES, group="Flows"))
-    amount: float = controlled(
-        1.0,
-        Number("non-linearity t", 0.0, 1.0, 0.02, group="Flows", when=_is("sal", "tanh"),
-               effect="flows that are further from straight lines"),
-    )  # fmt: skip
+    amount: float = controlled(1.0, Number(
+        "non-linearity t", 0.0, 1.0, 0.02, group="Flows", when=_is("sal", "tanh"),
+        effect="flows that are further from straight lines",
+    ))  # fmt: skip
     tails: float = controlled(
         1.0, Number("tails", 0.4, 1.8, group="Flows", when=_is("sal"), effect="heavier tails")
     )
-    height: float = controlled(
-        3.0,
-        Number("step: height", 0.1, 5.0, group="Flows", when=_is("tanh"), effect="a higher step"),
-    )
-    slope: float = controlled(
-        2.0,
-        Number("step: slope", 0.2, 2.0, group="Flows", when=_is("tanh"), effect="a steeper step"),
-    )
+    height: float = controlled(3.0, Number(
+        "step: height", 0.1, 5.0, group="Flows", when=_is("tanh"), effect="a higher step"
+    ))  # fmt: skip
+    slope: float = controlled(2.0, Number(
+        "step: slope", 0.2, 2.0, group="Flows", when=_is("tanh"), effect="a steeper step"
+    ))  # fmt: skip
     a1: tuple[float, ...] = _profile(1, "scale", "a", (1.0,) * 5)
     b1: tuple[float, ...] = _profile(1, "shift", "b", (0.0,) * 5)
     skew1: float = _skew(1, -1.0)
@@ -114,11 +96,10 @@ class CovarianceState:
     view: str = controlled("pair", Choice("matrices of", VIEWS))
     c: int = controlled(1, Choice("rows: class c", NAMES, when=_is_pair))
     d: int = controlled(2, Choice("columns: class d", NAMES, when=_is_pair))
-    terms: int = controlled(
-        MAX_TERMS,
-        Whole("terms summed", 1, MAX_TERMS, when=_is("sal", "tanh"),
-              effect="more terms of the Hermite series"),
-    )  # fmt: skip
+    terms: int = controlled(MAX_TERMS, Whole(
+        "terms summed", 1, MAX_TERMS, when=_is("sal", "tanh"),
+        effect="more terms of the Hermite series",
+    ))  # fmt: skip
     at: float = controlled(
         0.0, Number("input x to look at", -3.0, 3.0, 0.2, effect="the marked x moves right")
     )
@@ -147,16 +128,16 @@ class CovarianceExplorer(Explorer):
     State = CovarianceState
     handout = ("amount", "a2")
     pictures: ClassVar[Mapping[str, Picture]] = {
-        "latent": latent_matrix,
-        "analytic": analytic,
-        "estimate": estimate,
-        "difference": difference,
-        "together": two_classes,
-        "convergence": convergence,
-        "spectrum": spectrum,
-        "terms": series_terms,
-        "variance": variances,
-        "correlation": equal_inputs,
+        "latent": figures.latent_matrix,
+        "analytic": figures.analytic,
+        "estimate": figures.estimate,
+        "difference": figures.difference,
+        "together": figures.two_classes,
+        "convergence": figures.convergence,
+        "spectrum": figures.spectrum,
+        "terms": figures.series_terms,
+        "variance": figures.variances,
+        "correlation": figures.equal_inputs,
     }
     full_width = ("variance", "correlation")
     presets: ClassVar[Mapping[str, Preset]] = {
@@ -210,24 +191,23 @@ class CovarianceExplorer(Explorer):
     }  # fmt: skip
 
     def compute_records(self, state: CovarianceState) -> Iterator[tuple[str, Any]]:
-        source, shape = _source(state), _shape(state)
+        latent, shape = controls.kernel_arguments(state), _shape(state)
+        source = Source(latent, state.mean, state.seed, state.draws)
         num_terms = state.terms if shape.bend else MAX_TERMS
+        series = (latent, state.mean, shape, num_terms)
         pair = (state.c - 1, state.d - 1)
         compared_pair = pair if state.view == "pair" else None
         yield "variance", session.variances(source, shape, num_terms, state.at)
-        yield (
-            "correlation",
-            session.equal_inputs(source.latent, source.mean, shape, num_terms, state.at),
-        )
+        yield "correlation", session.equal_inputs(*series, state.at)
         compared = session.comparison(source, shape, num_terms, compared_pair)
         yield "analytic", compared
         yield "estimate", compared
         yield "difference", compared
         yield "together", session.together(source, shape, num_terms, pair, state.at)
         yield "convergence", session.convergence(source, shape, num_terms, compared_pair)
-        yield "spectrum", session.spectrum(source.latent, source.mean, shape, num_terms)
-        yield "terms", session.terms(source.latent, source.mean, shape, num_terms)
-        yield "latent", session.latent_matrix(source.latent)
+        yield "spectrum", session.spectrum(*series)
+        yield "terms", session.terms(*series)
+        yield "latent", session.latent_matrix(latent)
 
     def title(self, state: CovarianceState) -> str:
         kind = {"linear": "linear", "sal": "sinh-arcsinh", "tanh": "tanh"}[state.family]
@@ -236,18 +216,19 @@ class CovarianceExplorer(Explorer):
     def describe(self, state: CovarianceState) -> str:
         record, rank = self._records["difference"], self._records["spectrum"]
         left_out = float(np.max(self._records["terms"].left_out))
-        if state.family == "linear":
-            rest = (
-                "With linear flows two classes at one input have a correlation of exactly ±1, and "
-                f"the {len(rank.joint)} values of all classes at {rank.num_inputs} inputs have a "
-                f"joint covariance of rank {rank.rank}."
-            )
-        else:
-            rest = _about_pair(self._records["together"])
-        return f"{_verdict(record, left_out)} {rest}"
+        verdict = _verdict(record, left_out)
+        if state.family != "linear":
+            return f"{verdict} {_about_pair(self._records['together'])}"
+        return (
+            f"{verdict} With linear flows two classes at one input have a correlation of exactly "
+            f"±1, and the {len(rank.joint)} values of all classes at {rank.num_inputs} inputs have "
+            f"a joint covariance of rank {rank.rank}."
+        )
 
     def code(self, state: CovarianceState) -> str:
         shape, is_joint = _shape(state), state.view == "joint"
+        used = "series.every(thin), F[:, :, ::thin]" if is_joint else "series, F"
+        compared = f"x[::thin], {used}" if is_joint else f"x, {used}, (c, d)"
         return "\n".join(
             [
                 "import numpy as np",
@@ -258,7 +239,7 @@ class CovarianceExplorer(Explorer):
                 "from etgp_viz.figures import two_classes, variances",
                 "",
                 f"x = np.linspace(-3, 3, {len(X)})",
-                controls.kernel_code(state),
+                f"kernel = prior.kernel{controls.kernel_arguments(state)!r}",
                 "K = prior.covariance_matrix(kernel, x)",
                 f"mean, S = np.full(len(x), {state.mean!r}), {state.draws}",
                 "",
@@ -277,23 +258,13 @@ class CovarianceExplorer(Explorer):
                 "",
                 f"c, d, at = {state.c - 1}, {state.d - 1}, {state.at!r}",
                 f"thin = {session.THIN}  # all classes at once: every second input",
-                (
-                    "shown = covariance_check.compare("
-                    "x[::thin], series.every(thin), F[:, :, ::thin])"
-                    if is_joint
-                    else "shown = covariance_check.compare(x, series, F, (c, d))"
-                ),
+                f"shown = covariance_check.compare({compared})",
                 "records = {",
                 '    "variance": covariance_check.variances(x, K, series, F, at),',
                 '    "correlation": covariance_check.equal_inputs(x, series, at),',
                 '    "analytic": shown, "estimate": shown, "difference": shown,',
                 '    "together": covariance_check.two_classes(x, series, F, c, d, at),',
-                (
-                    '    "convergence": covariance_check.convergence('
-                    "series.every(thin), F[:, :, ::thin], shown),"
-                    if is_joint
-                    else '    "convergence": covariance_check.convergence(series, F, shown),'
-                ),
+                f'    "convergence": covariance_check.convergence({used}, shown),',
                 '    "spectrum": covariance_check.spectrum(series.every(thin)),',
                 '    "terms": covariance_check.terms(full, series.order),',
                 f'    "latent": flow_records.Matrix(x, K, {session.LATENT_NAME!r}),',
@@ -315,11 +286,6 @@ class CovarianceExplorer(Explorer):
     def on_click(self, figure: str, panel: str, x: float, y: float) -> None:
         if figure in ("variance", "correlation"):
             self.set(at=round(float(X[np.argmin(np.abs(X - x))]), 1))
-
-
-def _source(state: CovarianceState) -> Source:
-    latent = controls.kernel_arguments(state)
-    return Source(latent, state.mean, state.seed, state.draws)
 
 
 def _shape(state: CovarianceState) -> Shape:

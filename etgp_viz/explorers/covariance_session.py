@@ -52,17 +52,6 @@ class Shape:
             return flows.Linear()
         return flows.Compose([STEPS[self.family], flows.Linear()])
 
-    def params(self) -> np.ndarray:
-        """Raw parameters, ``[C, N, P]``."""
-        share = (X - X[0]) / (X[-1] - X[0])
-        knots = np.array([*self.scale, *self.shift])
-        curves = prior.profile(knots.T, share).T
-        scale, shift = np.split(curves, 2)
-        if not self.bend:
-            return np.stack([scale, shift], axis=-1)
-        bend = prior.interpolate_from_identity(STEPS[self.family], np.array(self.bend), self.amount)
-        return prior.then_linear(bend, scale, shift)
-
     def code(self) -> list[str]:
         """Lines that make `flow` and `params` from scale and shift."""
         if not self.bend:
@@ -112,7 +101,14 @@ def _bent(source: Source, family: str, bend: Any, amount: float) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _params(shape: Shape) -> np.ndarray:
-    return shape.params()
+    """Raw parameters of the flows, ``[C, N, P]``."""
+    knots, share = np.array([*shape.scale, *shape.shift]), (X - X[0]) / (X[-1] - X[0])
+    scale, shift = np.split(prior.profile(knots.T, share).T, 2)
+    if not shape.bend:
+        return np.stack([scale, shift], axis=-1)
+    step, values = STEPS[shape.family], np.array(shape.bend)
+    bend = prior.interpolate_from_identity(step, values, shape.amount)
+    return prior.then_linear(bend, scale, shift)
 
 
 @lru_cache(maxsize=2)

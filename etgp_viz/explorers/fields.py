@@ -17,26 +17,25 @@ import ipywidgets as widgets
 
 LABEL_STYLE = {"description_width": "118px"}
 FULL_WIDTH = {"width": "auto"}
+# What a slider, a menu or a text box calls its tooltip in ipywidgets 8, or in 7, which Colab has.
+TOOLTIP = "tooltip" if hasattr(widgets.FloatSlider, "tooltip") else "description_tooltip"
 POSITIONS = 11  # of a slider on a page without a kernel
 MAX_LINK_LENGTH = 4000
 
 
 @dataclass(frozen=True)
 class Control(ABC):
-    """What controls one field.
+    """What controls one field, under the heading `group`.
 
-    Parameters
-    ----------
-    label : the quantity in words, with its symbol
-    group : heading that the control stands under
-    effect : what a larger value does
-    when : whether a state uses the field; if not, its control is hidden
+    `label` is the quantity in words with its symbol, `effect` what a larger value does, and `when`
+    whether a state uses the field; if not, its control is hidden.
     """
 
     label: str
-    group: str = dataclasses.field(default="View", kw_only=True)
-    effect: str = dataclasses.field(default="", kw_only=True)
-    when: Callable[[Any], bool] = dataclasses.field(default=lambda state: True, kw_only=True)
+    _: dataclasses.KW_ONLY
+    group: str = "View"
+    effect: str = ""
+    when: Callable[[Any], bool] = lambda state: True
 
     @abstractmethod
     def check(self, value: Any) -> Any:
@@ -65,7 +64,7 @@ class Control(ABC):
 
     def _widget_options(self) -> dict[str, Any]:
         options = {"description": self.label, "style": LABEL_STYLE, "layout": FULL_WIDTH}
-        return {**options, "tooltip": self.tooltip}
+        return {**options, TOOLTIP: self.tooltip}
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,10 @@ class Number(Control):
 
     def check(self, value: Any) -> float:
         number = check_number(value, self.low, self.high)
-        return float(f"{number:.6g}") if self.log else _round_to_step(number, self.low, self.step)
+        if self.log:
+            return float(f"{number:.6g}")
+        steps = round((number - self.low) / self.step)
+        return round(self.low + steps * self.step, 10)  # free of rounding errors
 
     def widget(self, value: float) -> widgets.Widget:
         if not self.log:
@@ -104,10 +106,10 @@ class Number(Control):
 
     def positions(self, value: float) -> tuple[float, ...]:
         if not self.log:
-            return _sorted_with(value, map(self.check, evenly_spaced(self.low, self.high)))
+            return tuple(sorted({value, *map(self.check, evenly_spaced(self.low, self.high))}))
         powers = evenly_spaced(math.log10(self.low), math.log10(self.high))
         numbers = (float(f"{10**power:.2g}") for power in powers)
-        return _sorted_with(value, (min(max(number, self.low), self.high) for number in numbers))
+        return tuple(sorted({value, *(min(max(n, self.low), self.high) for n in numbers)}))
 
     def format_value(self, value: float) -> str:
         return f"{value:.3g}"
@@ -135,7 +137,7 @@ class Whole(Control):
         return self.low, (self.low + self.high) // 2, self.high
 
     def positions(self, value: int) -> tuple[int, ...]:
-        return _sorted_with(value, map(round, evenly_spaced(self.low, self.high)))
+        return tuple(sorted({value, *map(round, evenly_spaced(self.low, self.high))}))
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,12 @@ def controls_of(state: type) -> dict[str, Control]:
     return {field.name: field.metadata["control"] for field in dataclasses.fields(state)}
 
 
+def with_defaults(state: Any, names: Iterable[str]) -> Any:
+    """The state with the defaults of some fields: a key for what does not depend on them."""
+    default = type(state)()
+    return dataclasses.replace(state, **{name: getattr(default, name) for name in names})
+
+
 def check_values(state: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """Values of some fields, each checked by its control; a ValueError names the bad one."""
     controls = controls_of(state)
@@ -220,15 +228,6 @@ def evenly_spaced(low: float, high: float) -> list[float]:
     return [low + (high - low) * k / (POSITIONS - 1) for k in range(POSITIONS)]
 
 
-def _sorted_with(value: Any, others: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(sorted({value, *others}))
-
-
-def _round_to_step(value: float, low: float, step: float) -> float:
-    """The nearest of low, low + step, low + 2·step, …, free of rounding errors."""
-    return round(low + round((value - low) / step) * step, 10)
-
-
 # Links: a state as a short text to send to somebody. JSON, checked; nothing in it is executed.
 
 
@@ -236,9 +235,7 @@ def write_link(explorer: str, state: Any) -> str:
     """A state as JSON on one line: the explorer's name, and the values that are not defaults."""
     default = type(state)()
     changes = {
-        field.name: getattr(state, field.name)
-        for field in dataclasses.fields(state)
-        if getattr(state, field.name) != getattr(default, field.name)
+        name: value for name, value in vars(state).items() if value != getattr(default, name)
     }
     return json.dumps({"explorer": explorer, **changes}, separators=(",", ":"))
 
@@ -253,9 +250,8 @@ def read_link(explorer: str, state: type, text: str) -> dict[str, Any]:
         values = json.loads(text, parse_constant=_refuse, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"link: not a link of an explorer ({error})") from None
-    if not isinstance(values, dict) or values.get("explorer") != explorer:
+    if not isinstance(values, dict) or values.pop("explorer", None) != explorer:
         raise ValueError(f'link: expected one that begins with {{"explorer":"{explorer}"')
-    del values["explorer"]
     try:
         checked = check_values(state, values)
     except ValueError as error:

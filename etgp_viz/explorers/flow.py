@@ -63,11 +63,11 @@ def _from_network(state: Any) -> bool:
 class FlowState:
     """The values of the controls; a parameter of the flow is its values at five knots over x."""
 
-    kernel: str = controls.latent_kernel()
-    lengthscale: float = controls.latent_lengthscale()
-    variance: float = controls.latent_variance()
-    period: float = controls.latent_period()
-    seed: int = controls.draw_number()
+    kernel: str = controls.latent("kernel")
+    lengthscale: float = controls.latent("lengthscale")
+    variance: float = controls.latent("variance")
+    period: float = controls.latent("period")
+    seed: int = controls.latent("seed")
     flow: str = controlled("linear", Choice("flow G", FLOWS, group="Flow"))
     source: str = controlled("profiles", Choice("θ(x) comes from", SOURCES, group="Flow"))
     linear_a: tuple[float, ...] = _parameter("linear_a", 1.5)
@@ -85,11 +85,10 @@ class FlowState:
     network_seed: int = controlled(
         0, Whole("network number", 0, 9999, typed=True, group="Flow", when=_from_network)
     )
-    amount: float = controlled(
-        1.0,
-        Number("amount of change", 0.0, 3.0, group="Flow", when=_from_network,
-               effect="a flow that changes more with x"),
-    )  # fmt: skip
+    amount: float = controlled(1.0, Number(
+        "amount of change", 0.0, 3.0, group="Flow", when=_from_network,
+        effect="a flow that changes more with x",
+    ))  # fmt: skip
     at: float = controlled(
         0.0, Number("input x to look at", -3.0, 3.0, effect="the marked x moves right")
     )
@@ -184,7 +183,6 @@ class FlowExplorer(Explorer):
         return f"{_effect(self._records['density'])} {_stationarity(before, after, varies)}"
 
     def code(self, state: FlowState) -> str:
-        theta = _theta(state)
         flow = build_flow(state.flow)
         return "\n".join(
             [
@@ -193,11 +191,11 @@ class FlowExplorer(Explorer):
                 "from etgp_viz.records import flow as flow_records",
                 "from etgp_viz.figures import density, flow_map, matrix, parameters, paths",
                 "",
-                controls.kernel_code(state),
+                f"kernel = prior.kernel{controls.kernel_arguments(state)!r}",
                 f"flow = {_flow_code(flow)}",
                 "",
                 "def theta(x):  # raw parameters of the flow at each x, [N, P]",
-                *theta.code(flow),
+                *_theta(state).code(flow),
                 "",
                 f"x, coarse = np.linspace(-3, 3, {len(X)}), np.linspace(-3, 3, {len(COARSE)})",
                 f"at = np.array([{state.at!r}])",
@@ -253,19 +251,20 @@ class Theta:
         if self.profiles is None:
             call = f"prior.random_network(flow, 2, seed={self.seed}, amount={self.amount!r})"
             return [f"    network = {call}", "    return network(x[:, None]).numpy()[:, 0]"]
-        lines = ["    profiles = {  # values at five knots over x"]
-        for name, knots in zip(flow.param_names, self.profiles, strict=True):
-            lines.append(f"        {name!r}: {knots!r},")
-        call = "prior.params_from_profiles(flow, profiles, x, span=(-3.0, 3.0))"
-        return [*lines, "    }", f"    return {call}"]
+        named = zip(flow.param_names, self.profiles, strict=True)
+        return [
+            "    profiles = {  # values at five knots over x",
+            *(f"        {name!r}: {knots!r}," for name, knots in named),
+            "    }",
+            "    return prior.params_from_profiles(flow, profiles, x, span=(-3.0, 3.0))",
+        ]
 
 
 def _theta(state: FlowState) -> Theta:
     if state.source == "network":
         return Theta(seed=state.network_seed, amount=state.amount)
-    names = [
-        f"{step}_{param.name}" for step in state.flow.split("+") for param in STEPS[step].params
-    ]
+    steps = state.flow.split("+")
+    names = (f"{step}_{param.name}" for step in steps for param in STEPS[step].params)
     return Theta(profiles=tuple(getattr(state, name) for name in names))
 
 
@@ -332,21 +331,18 @@ def _covariance(latent: tuple[Any, ...], name: str, theta: Theta) -> flow_record
 
 def _effect(record: flow_records.Marginal) -> str:
     """A sentence about the effect of the flow on the marginal at the marked x."""
-    mean, deviation, skew = record.moments
+    (mean, deviation, skew), there = record.moments, f"At x = {record.at:.2f} the"
     if np.max(np.abs(record.g - record.f)) < 1e-3:
-        return f"At x = {record.at:.2f} the flow changes nothing: warped and latent values agree."
+        return f"{there} flow changes nothing: warped and latent values agree."
     if deviation < 1e-6:
-        return (
-            f"At x = {record.at:.2f} the flow flattens everything to {mean:.2f} and cannot be "
-            "inverted."
-        )
+        return f"{there} flow flattens everything to {mean:.2f} and cannot be inverted."
     flipped = ", upside down" if record.g[-1] < record.g[0] else ""
     lean = "skewed to the right" if skew > 0.1 else "skewed to the left"
     shape = "still Gaussian" if record.is_linear else lean if abs(skew) > 0.1 else "not Gaussian"
-    base = record.f[-1] / flow_records.REACH
+    spread = deviation / (record.f[-1] / flow_records.REACH)
     return (
-        f"At x = {record.at:.2f} the process is {deviation / base:.2f} times as spread out as f₀"
-        f"{flipped}, centred on {mean:.2f} and {shape}."
+        f"{there} process is {spread:.2f} times as spread out as f₀{flipped}, centred on "
+        f"{mean:.2f} and {shape}."
     )
 
 
@@ -357,10 +353,8 @@ def _stationarity(before: flow_records.Matrix, after: flow_records.Matrix, varie
         rest = ", but its marginals change with x: it is not" if varies else ": the process is"
         return f"Its covariance depends on x − x′ alone{rest} stationary."
     latent = "and neither does that of f₀" if base > 1e-3 else "although that of f₀ does"
-    return (
-        f"Its covariance does not depend on x − x′ alone, {latent}: {warped:.0%} of it is not "
-        "Toeplitz."
-    )
+    share = f"{warped:.0%} of it is not Toeplitz"
+    return f"Its covariance does not depend on x − x′ alone, {latent}: {share}."
 
 
 def _flow_code(flow: flows.Flow) -> str:

@@ -1,6 +1,5 @@
 """An ETGP while it learns: data, ELBO, inducing points, q(f₀), warped processes, probabilities."""
 
-import dataclasses
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from etgp_viz.explorers import inference_session
 from etgp_viz.explorers.background import Worker, stop_all
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.controls import MAX_POINTS, Points
-from etgp_viz.explorers.fields import Choice, Number, Whole, controlled
+from etgp_viz.explorers.fields import Choice, Number, Whole, controlled, with_defaults
 from etgp_viz.explorers.inference_session import InferenceSession, Snapshot, View, is_planar
 from etgp_viz.figures import class_regions, elbo, latent_posterior, node_errors, warped_posterior
 from etgp_viz.figures.print import inference as print_inference
@@ -57,10 +56,9 @@ class InferenceState:
     )
     added: tuple[float, ...] = controlled((), Points("added by clicks", REACH, 8, group="Data"))
     flow: str = controlled("linear", Choice("flow G", FLOWS, group="Model"))
-    num_inducing: int = controlled(
-        15,
-        Whole("inducing points M", 3, 50, group="Model", effect="a finer latent; compiles again"),
-    )
+    num_inducing: int = controlled(15, Whole(
+        "inducing points M", 3, 50, group="Model", effect="a finer latent; compiles again"
+    ))  # fmt: skip
     hidden: int = controlled(
         25, Whole("hidden width H", 5, 100, 5, group="Model", effect="flows that bend more with x")
     )
@@ -70,11 +68,10 @@ class InferenceState:
     num_quadrature: int = controlled(
         20, Whole("nodes Q", 1, 40, group="Model", effect="a more exact ELBO")
     )
-    learning_rate: float = controlled(
-        0.02,
-        Number("learning rate", 0.001, 0.1, log=True, group="Training",
-               effect="longer steps, also during training"),
-    )  # fmt: skip
+    learning_rate: float = controlled(0.02, Number(
+        "learning rate", 0.001, 0.1, log=True, group="Training",
+        effect="longer steps, also during training",
+    ))  # fmt: skip
     batch_size: int = controlled(0, Choice("mini-batch B", BATCHES, group="Training"))
     samples: int = controlled(10, Whole("dropout draws S", 1, 40, effect="a smoother BA"))
     cut: float = controlled(
@@ -182,12 +179,7 @@ class InferenceExplorer(Explorer):
         ]
 
     def play(self, steps: int = STEPS_PER_PLAY) -> None:
-        """Train in the background for some steps, or until `pause`; returns at once.
-
-        Parameters
-        ----------
-        steps : the number of steps to add
-        """
+        """Train in the background for so many more steps, or until `pause`; returns at once."""
         if self._worker is not None:
             return
         session = self._session  # belongs to this worker alone until it has finished
@@ -269,10 +261,12 @@ class InferenceExplorer(Explorer):
 
     def compute_records(self, state: InferenceState) -> Iterator[tuple[str, Any]]:
         self._rate, self._view = state.learning_rate, View(state.cut, state.samples)
-        defaults = {name: getattr(InferenceState(), name) for name in KEEP_MODEL}
-        build_for = dataclasses.replace(state, **defaults)
+        build_for = with_defaults(state, KEEP_MODEL)
         if build_for != self._built_for:
-            self._begin(state)
+            if self._worker is not None:
+                self._worker.abandon()
+                self._worker = None
+            self._session = InferenceSession(state)
             # The data first: building the model takes longer.
             yield "point", self._session.untrained_probabilities(0)
             self._snapshot = self._session.snapshot(self._view)
@@ -288,13 +282,6 @@ class InferenceExplorer(Explorer):
         errors = self._snapshot.errors if self.is_training else self._session.quadrature_errors()
         yield "nodes", errors
 
-    def _begin(self, state: InferenceState) -> None:
-        """Start a session for new data or a new model; abandon a training that is running."""
-        if self._worker is not None:
-            self._worker.abandon()
-            self._worker = None
-        self._session = InferenceSession(state)
-
     def _update_text(self, state: InferenceState) -> None:
         """Update the title always, the summary less often, since a screen reader reads it out."""
         now = time.monotonic()
@@ -305,10 +292,10 @@ class InferenceExplorer(Explorer):
             super()._update_text(state)
 
     def title(self, state: InferenceState) -> str:
-        if self.is_training:
-            stage = (
-                f"training, step {self.steps}" if self.steps else "compiling the training step …"
-            )
+        if self.is_training and self.steps:
+            stage = f"training, step {self.steps}"
+        elif self.is_training:
+            stage = "compiling the training step …"
         else:
             stage = _count_steps(self.steps) if self.steps else "before training"
         return f"One latent process learns {state.num_classes} classes: {stage}"

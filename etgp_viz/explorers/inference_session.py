@@ -39,10 +39,7 @@ class Snapshot:
 
 
 class InferenceSession:
-    """Data, a model, its training, and the window over the inputs that is shown.
-
-    One thread at a time uses it.
-    """
+    """Data, a model, its training, and the inputs that are shown; one thread at a time uses it."""
 
     def __init__(self, state: Any) -> None:
         self._state = state
@@ -99,12 +96,7 @@ class InferenceSession:
         return dataclasses.replace(snapshot, view=view, beliefs=beliefs)
 
     def quadrature_errors(self, max_age: float = 0.0) -> inference_records.NodeErrors:
-        """Errors of quadrature and of Monte Carlo; cached ones if current or recent enough.
-
-        Parameters
-        ----------
-        max_age : seconds for which outdated errors are good enough
-        """
+        """Errors of quadrature and of Monte Carlo; outdated ones will do for `max_age` seconds."""
         after, when = self._errors_of
         history, now = tuple(self.training.history), time.monotonic()
         if self._errors is None or (history != after and now - when >= max_age):
@@ -118,56 +110,50 @@ def code(state: Any, history: tuple[tuple[int, float], ...]) -> str:
     """A script that repeats a training and computes the same `records`."""
     toy, inputs = _toy(state)
     options = f", num_inputs={inputs}" if inputs else ""
-    lines = [
-        "import numpy as np",
-        "from etgp_viz import build",
-        "from etgp_viz.records import inference as inference_records",
-        "from etgp_viz.datasets import toys",
-        "from etgp_viz.figures import class_regions, elbo, latent_posterior, node_errors",
-        "from etgp_viz.figures import warped_posterior",
-        "from etgp_viz.records.live_training import LiveTraining",
-        "",
-        f"toy = toys.{toy}({state.num_data}, {state.num_classes}, noise={state.noise!r}, "
-        f"seed={state.seed}{options})",
-        "X, Y = toy.X, toy.Y",
-    ]
     points = _clicked_points(state)
-    if len(points):
-        lines += [
-            "clicked = [  # input(s) and class, from 0",
-            *(f"    {', '.join(map(repr, chunk))}," for chunk in _chunks(points.ravel().tolist())),
-            "]",
-            f"clicked = np.reshape(clicked, (-1, {points.shape[1]}))",
-            "X, Y = np.vstack([X, clicked[:, :-1]]), np.vstack([Y, clicked[:, -1:].astype(int)])",
-        ]
-    lines += [
-        f"rows = np.random.default_rng({state.seed}).permutation(len(X))[:{state.num_inducing}]",
-        f'model = build("etgp-{state.flow}", X, {state.num_classes}, inducing_points=X[rows],',
-        f"              hidden=({state.hidden},), dropout={state.dropout!r}, "
-        f"num_quadrature={state.num_quadrature}, seed={state.seed})",
-        f"training = LiveTraining(model, (X, Y), batch_size={state.batch_size or None}, "
-        f"seed={state.seed})",
+    numbers = list(map(repr, points.ravel().tolist()))
+    clicked = [
+        "clicked = [  # input(s) and class, from 0",
+        *(f"    {', '.join(numbers[k : k + 12])}," for k in range(0, len(numbers), 12)),
+        "]",
+        f"clicked = np.reshape(clicked, (-1, {points.shape[1]}))",
+        "X, Y = np.vstack([X, clicked[:, :-1]]), np.vstack([Y, clicked[:, -1:].astype(int)])",
     ]
-    if history:
-        lines += [
-            f"for steps, rate in {list(history)!r}:",
-            "    if not steps:",
-            "        training.keep_best()",
-            "        continue",
-            "    training.learning_rate = rate",
-            "    training.step(steps)",
-        ]
+    trained = [
+        f"for steps, rate in {list(history)!r}:",
+        "    if not steps:",
+        "        training.keep_best()",
+        "        continue",
+        "    training.learning_rate = rate",
+        "    training.step(steps)",
+    ]
     return "\n".join(
         [
-            *lines,
+            "import numpy as np",
+            "from etgp_viz import build",
+            "from etgp_viz.records import inference as inference_records",
+            "from etgp_viz.datasets import toys",
+            "from etgp_viz.figures import class_regions, elbo, latent_posterior, node_errors",
+            "from etgp_viz.figures import warped_posterior",
+            "from etgp_viz.records.live_training import LiveTraining",
+            "",
+            f"toy = toys.{toy}({state.num_data}, {state.num_classes}, noise={state.noise!r}, "
+            f"seed={state.seed}{options})",
+            "X, Y = toy.X, toy.Y",
+            *(clicked if numbers else ()),
+            f"rows = np.random.default_rng({state.seed}).permutation(len(X))"
+            f"[:{state.num_inducing}]",
+            f'model = build("etgp-{state.flow}", X, {state.num_classes}, inducing_points=X[rows],',
+            f"              hidden=({state.hidden},), dropout={state.dropout!r}, "
+            f"num_quadrature={state.num_quadrature}, seed={state.seed})",
+            f"training = LiveTraining(model, (X, Y), batch_size={state.batch_size or None}, "
+            f"seed={state.seed})",
+            *(trained if history else ()),
             "",
             "beliefs = inference_records.look(model, inference_records.window(X), (X, Y), "
             f"cut={state.cut!r}, samples={state.samples})",
             "records = {",
-            '    "point": beliefs.point,',
-            '    "bayes": beliefs.bayes,',
-            '    "latent": beliefs.latent,',
-            '    "warped": beliefs.warped,',
+            *(f'    "{name}": beliefs.{name},' for name in ("point", "bayes", "latent", "warped")),
             '    "elbo": training.curve(),',
             '    "nodes": inference_records.node_errors(model, (X, Y)),',
             "}",
@@ -195,8 +181,7 @@ def _data(state: Any) -> tuple[np.ndarray, np.ndarray]:
         state.num_data, state.num_classes, noise=state.noise, seed=state.seed, **options
     )
     points = _clicked_points(state)
-    X = np.vstack([toy.X, points[:, :-1]])
-    return X, np.vstack([toy.Y, points[:, -1:].astype(int)])
+    return np.vstack([toy.X, points[:, :-1]]), np.vstack([toy.Y, points[:, -1:].astype(int)])
 
 
 def _clicked_points(state: Any) -> np.ndarray:
@@ -209,7 +194,3 @@ def _clicked_points(state: Any) -> np.ndarray:
 def is_planar(state: Any) -> bool:
     """Whether the data have two inputs."""
     return state.data != "waves" and not state.data.endswith("1-d")
-
-
-def _chunks(values: list[float], size: int = 12) -> list[list[float]]:
-    return [values[k : k + size] for k in range(0, len(values), size)]

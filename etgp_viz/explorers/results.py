@@ -11,16 +11,7 @@ from etgp_viz.experiments import MODELS, Collection
 from etgp_viz.experiments.settings import short_name
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, controlled
-from etgp_viz.figures import (
-    class_lines,
-    confusion,
-    hardest,
-    projection,
-    reliability,
-    scores,
-    training_curve,
-)
-from etgp_viz.figures import results as result_figures
+from etgp_viz.figures import results as figures
 from etgp_viz.figures.print import results as print_results
 from etgp_viz.records.results import METRICS, RIVALS, WAYS, Panel
 
@@ -55,25 +46,16 @@ def _state_of(collection: Collection) -> type:
             Choice("inducing points M", {**counts, 0: "all, row by row"}, group="Compare"),
         )
         rivals: str = controlled("all", Choice("rivals", kernels, group="Compare"))
-        bars: float = controlled(
-            1.0,
-            Number(
-                "error bars (in SE)", 0.0, 3.0, 0.5, group="Compare", effect="longer error bars"
-            ),
-        )
+        bars: float = controlled(1.0, Number(
+            "error bars (in SE)", 0.0, 3.0, 0.5, group="Compare", effect="longer error bars"
+        ))  # fmt: skip
         model: str = controlled(
             _default("etgp-tanh", collection.models),
             Choice("model", collection.models, group="One run"),
         )
-        way: str = controlled(
-            "pe",
-            Choice(
-                "prediction",
-                ways,
-                group="One run",
-                when=lambda state: state.model.startswith("etgp"),
-            ),
-        )
+        way: str = controlled("pe", Choice(
+            "prediction", ways, group="One run", when=lambda state: state.model.startswith("etgp")
+        ))  # fmt: skip
 
     return ResultsState
 
@@ -159,14 +141,14 @@ class ResultsExplorer(Explorer):
     State = _state_of(collection)
     presets: ClassVar = _presets_of(collection)
     pictures: ClassVar = {
-        "scores": scores,
-        "confusion": confusion,
-        "reliability": reliability,
-        "hardest": hardest,
-        "elbo": training_curve,
-        "scale": class_lines,
-        "offset": class_lines,
-        "projection": projection,
+        "scores": figures.scores,
+        "confusion": figures.confusion,
+        "reliability": figures.reliability,
+        "hardest": figures.hardest,
+        "elbo": figures.training_curve,
+        "scale": figures.class_lines,
+        "offset": figures.class_lines,
+        "projection": figures.projection,
     }
     full_width = ("scores",)
     handout = ("metric",)
@@ -175,18 +157,11 @@ class ResultsExplorer(Explorer):
     def of(cls, path: str | Path, **values: Any) -> "ResultsExplorer":
         """An explorer of your own experiments.
 
-        Parameters
-        ----------
-        path : the result file of ``etgp-viz experiment``, with its folder of details beside it
-        values : where the controls start
+        `path` is the result file of ``etgp-viz experiment``, with its folder of details beside it.
         """
-        collection = Collection(path)
-        own = {
-            "collection": collection,
-            "State": _state_of(collection),
-            "presets": _presets_of(collection),
-        }
-        return type(cls.__name__, (cls,), own)(**values)
+        own = Collection(path)
+        names = {"collection": own, "State": _state_of(own), "presets": _presets_of(own)}
+        return type(cls.__name__, (cls,), names)(**values)
 
     def compute_records(self, state: Any) -> Iterator[tuple[str, Any]]:
         yield "scores", self._panel(state)
@@ -199,7 +174,9 @@ class ResultsExplorer(Explorer):
     def describe(self, state: Any) -> str:
         row = self._run(state)
         true, predicted, count = self._records["confusion"].worst()
-        name, wanted = self.collection.name(row), self._wanted(state)
+        name, wanted = self.collection.name(row), self.collection.models[state.model]
+        if not MODELS[state.model][1]:  # an ETGP, which predicts in two ways
+            wanted += f" {state.way.upper()}"
         sentences = [
             _describe_best(self._panel(state)),
             f"The run below: {name}, M = {row['num_inducing']}, seed {row['seed']}, test accuracy "
@@ -217,12 +194,12 @@ class ResultsExplorer(Explorer):
     def code(self, state: Any) -> str:
         row = self._run(state)
         table, detail = self.collection.code(row["id"])
-        figures = {name: _name(picture) for name, picture in self.pictures.items()}
+        names = {name: _name(picture) for name, picture in self.pictures.items()}
         return "\n".join(
             [
                 "from etgp_viz import experiments",
                 "from etgp_viz.records import close_up",
-                f"from etgp_viz.figures import {', '.join(sorted(set(figures.values())))}",
+                f"from etgp_viz.figures import {', '.join(sorted(set(names.values())))}",
                 "",
                 f"table = {table}",
                 f"detail = {detail}  # {self.collection.name(row)}",
@@ -241,7 +218,7 @@ class ResultsExplorer(Explorer):
                 "    'projection': close_up.projection(detail),",
                 "}",
                 "figures = {",
-                *(f"    {name!r}: {module}," for name, module in figures.items()),
+                *(f"    {name!r}: {module}," for name, module in names.items()),
                 "}",
                 "for name, record in records.items():",
                 "    figures[name].make(record).show()",
@@ -261,14 +238,10 @@ class ResultsExplorer(Explorer):
         M = state.num_inducing or self.collection.counts[0]
         return self.collection.run(state.dataset, state.model, state.way, M)
 
-    def _wanted(self, state: Any) -> str:
-        model = self.collection.models[state.model]
-        return model if MODELS[state.model][1] else f"{model} {state.way.upper()}"
-
 
 def _name(picture: Any) -> str:
     """The name under which `etgp_viz.figures` offers a picture."""
-    return next(name for name in result_figures.__all__ if getattr(result_figures, name) is picture)
+    return next(name for name in figures.__all__ if getattr(figures, name) is picture)
 
 
 def _describe_best(panel: Panel) -> str:

@@ -51,46 +51,38 @@ class SharedLatentState:
     """The values of the controls; classes count from 1, and a class beyond C means the last one."""
 
     model: str = controlled("etgp", Choice("model", shared_latent.MODELS, group="Model"))
-    classes: int = controlled(
-        4,
-        Whole(
-            "classes C", 2, MAX_CLASSES, group="Model", effect="more classes; the first ones stay"
-        ),
-    )
-    kernel: str = controls.latent_kernel()
-    lengthscale: float = controls.latent_lengthscale()
-    variance: float = controls.latent_variance()
-    period: float = controls.latent_period()
-    seed: int = controls.draw_number()
+    classes: int = controlled(4, Whole(
+        "classes C", 2, MAX_CLASSES, group="Model", effect="more classes; the first ones stay"
+    ))  # fmt: skip
+    kernel: str = controls.latent("kernel")
+    lengthscale: float = controls.latent("lengthscale")
+    variance: float = controls.latent("variance")
+    period: float = controls.latent("period")
+    seed: int = controls.latent("seed")
     flow: str = controlled("sal", Choice("flows Gᶜ", FLOW_LABELS, group="Flows", when=_has_flows))
-    amount: float = controlled(
-        1.0,
-        Number("variation", 0.0, 2.0, group="Flows", when=_has_flows,
-               effect="flows that differ more between classes and along x"),
-    )  # fmt: skip
+    amount: float = controlled(1.0, Number(
+        "variation", 0.0, 2.0, group="Flows", when=_has_flows,
+        effect="flows that differ more between classes and along x",
+    ))  # fmt: skip
     network_seed: int = controlled(
         7, Whole("network number", 0, 9999, typed=True, group="Flows", when=_has_flows)
     )
-    width: int = controlled(
-        20,
-        Whole("width H", 2, 50, group="Flows", when=_can_drop,
-              effect="more hidden units, each with a smaller share"),
-    )  # fmt: skip
-    depth: int = controlled(
-        1,
-        Whole("hidden layers", 0, 3, group="Flows", when=_has_flows,
-              effect="parameters that bend more often along x"),
-    )  # fmt: skip
-    dropout: float = controlled(
-        0.0,
-        Number("dropout", 0.0, 0.9, group="Flows", when=_can_drop,
-               effect="networks that differ more from draw to draw"),
-    )  # fmt: skip
-    network_draw: int = controlled(
-        0,
-        Whole("draw of network", 0, NETWORKS, group="Flows", when=_drops,
-              effect="another network; 0 is the one without dropout"),
-    )  # fmt: skip
+    width: int = controlled(20, Whole(
+        "width H", 2, 50, group="Flows", when=_can_drop,
+        effect="more hidden units, each with a smaller share",
+    ))  # fmt: skip
+    depth: int = controlled(1, Whole(
+        "hidden layers", 0, 3, group="Flows", when=_has_flows,
+        effect="parameters that bend more often along x",
+    ))  # fmt: skip
+    dropout: float = controlled(0.0, Number(
+        "dropout", 0.0, 0.9, group="Flows", when=_can_drop,
+        effect="networks that differ more from draw to draw",
+    ))  # fmt: skip
+    network_draw: int = controlled(0, Whole(
+        "draw of network", 0, NETWORKS, group="Flows", when=_drops,
+        effect="another network; 0 is the one without dropout",
+    ))  # fmt: skip
     at: float = controlled(
         1.0, Number("input x to look at", -3.0, 3.0, effect="the marked x moves right")
     )
@@ -180,19 +172,15 @@ class SharedLatentExplorer(Explorer):
 
     def title(self, state: SharedLatentState) -> str:
         count = NUMBERS[state.classes]
-        match state.model:
-            case "etgp":
-                return f"One latent, {count} classes"
-            case "tgp":
-                return f"{count.capitalize()} latents, {count} classes: the naive TGP"
-            case _:
-                return f"{count.capitalize()} latents, {count} classes: independent GPs"
+        if state.model == "etgp":
+            return f"One latent, {count} classes"
+        model = {"tgp": "the naive TGP", "independent": "independent GPs"}[state.model]
+        return f"{count.capitalize()} latents, {count} classes: {model}"
 
     def describe(self, state: SharedLatentState) -> str:
-        record, likely = self._records["pivot"], self._records["probabilities"]
-        strength = self._records["dependence"].strength
+        record, strength = self._records["pivot"], self._records["dependence"].strength
         pivot, partner = style.process(record.pivot), style.process(record.partner)
-        winner, probability = likely.winner
+        winner, probability = self._records["probabilities"].winner
         dependence = (
             f"{pivot} determines all others: when it is {record.values[record.pivot]:.2f}, "
             f"{partner} must be {record.values[record.partner]:.2f}"
@@ -249,11 +237,7 @@ class SharedLatentExplorer(Explorer):
                 '    "pivot": shared_latent.pivot(*there, dots, F[:, n], x[n], given, focus),',
                 '    "dependence": shared_latent.dependence(x[n], draws),',
                 "}",
-                'latents.make(records["latents"]).show()',
-                'processes.make(records["processes"]).show()',
-                'probabilities.make(records["probabilities"]).show()',
-                'pivot.make(records["pivot"]).show()',
-                'dependence.make(records["dependence"]).show()',
+                *(f'{name}.make(records["{name}"]).show()' for name in self.pictures),
             ]
         )
 
@@ -290,9 +274,8 @@ class Setting:
 
 def _setting(state: SharedLatentState) -> Setting:
     dropout, draw = (state.dropout, state.network_draw) if _drops(state) else (0.0, 0)
-    hidden = (state.width,) * state.depth
     latent = controls.kernel_arguments(state)
-    network = Network(state.flow, hidden, dropout, state.network_seed)
+    network = Network(state.flow, (state.width,) * state.depth, dropout, state.network_seed)
     return Setting(state.model, state.classes, latent, state.seed, network, state.amount, draw)
 
 
@@ -388,9 +371,8 @@ def _at_marked_input(setting: Setting, n: int) -> tuple[str, flows.Flow, np.ndar
 
 @lru_cache(maxsize=2)
 def _joint_draws(setting: Setting, n: int) -> np.ndarray:
-    return shared_latent.joint_draws(
-        *_at_marked_input(setting, n), _noise(setting.seed)[:, len(X) :]
-    )
+    noise = _noise(setting.seed)[:, len(X) :]
+    return shared_latent.joint_draws(*_at_marked_input(setting, n), noise)
 
 
 @lru_cache(maxsize=2)

@@ -10,7 +10,7 @@ import pandas as pd
 from etgp_viz import timing
 from etgp_viz.explorers.background import Worker
 from etgp_viz.explorers.base import Explorer, Preset
-from etgp_viz.explorers.fields import Choice, Number, Switch, Whole, controlled
+from etgp_viz.explorers.fields import Choice, Number, Switch, Whole, controlled, with_defaults
 from etgp_viz.figures import race
 from etgp_viz.figures.print import timing as print_timing
 
@@ -52,10 +52,9 @@ class TimingState:
     svgp_rbfcorr_once: bool = _racer("svgp-rbfcorr-once", False)
     tgp: bool = _racer("tgp", False)
     classes: str = controlled("2,10,50", Choice("classes C", CLASSES, group="How large"))
-    num_data: int = controlled(
-        1000,
-        Whole("mini-batch N", 100, 4000, 100, group="How large", effect="more rows in each step"),
-    )
+    num_data: int = controlled(1000, Whole(
+        "mini-batch N", 100, 4000, 100, group="How large", effect="more rows in each step"
+    ))  # fmt: skip
     num_inducing: int = controlled(
         100, Whole("inducing points M", 10, 200, 10, group="How large", effect="larger matrices")
     )
@@ -65,24 +64,17 @@ class TimingState:
     repeats: int = controlled(
         6, Whole("rounds", 2, 40, group="How large", effect="narrower intervals")
     )
-    budget: int = controlled(
-        60,
-        Whole("budget (seconds)", 5, 600, 5, group="How large", effect="more time for each model"),
-    )
-    guess_etgp: float = controlled(
-        0.0,
-        Number(
-            "slope of ETGP",
-            0.0,
-            2.0,
-            group="Predict first",
-            effect="you expect its time to grow faster",
-        ),
-    )
-    guess_svgp: float = controlled(
-        1.0, Number("slope of others", 0.0, 2.0, group="Predict first",
-                    effect="you expect their times to grow faster"),
-    )  # fmt: skip
+    budget: int = controlled(60, Whole(
+        "budget (seconds)", 5, 600, 5, group="How large", effect="more time for each model"
+    ))  # fmt: skip
+    guess_etgp: float = controlled(0.0, Number(
+        "slope of ETGP", 0.0, 2.0, group="Predict first",
+        effect="you expect its time to grow faster",
+    ))  # fmt: skip
+    guess_svgp: float = controlled(1.0, Number(
+        "slope of others", 0.0, 2.0, group="Predict first",
+        effect="you expect their times to grow faster",
+    ))  # fmt: skip
     show_guess: bool = controlled(False, Switch("show my prediction", group="Predict first"))
     quantity: str = controlled("step", Choice("what", QUANTITIES))
     dataset: str = controlled(
@@ -91,6 +83,11 @@ class TimingState:
     log: bool = controlled(True, Switch("logarithmic axes"))
     reference: bool = controlled(True, Switch("reference run, pale"))
     fit: bool = controlled(False, Switch("fitted cost model, dotted"))
+
+
+# Fields that the reference curves do not depend on: always, or while no prediction is shown.
+RACE = ("classes", "num_data", "num_inducing", "num_inputs", "repeats", "budget")
+GUESSES = ("guess_etgp", "guess_svgp")
 
 
 class TimingExplorer(Explorer):
@@ -225,10 +222,10 @@ class TimingExplorer(Explorer):
     # What every explorer defines ------------------------------------------------------------------
 
     def compute_records(self, state: TimingState) -> Iterator[tuple[str, Any]]:
-        view = _view(state)
+        view = with_defaults(state, RACE if state.show_guess else (*RACE, *GUESSES))
         for over in self.pictures:
             if over == "classes" and self._table is not None:
-                yield over, view.curves(over, self._table)
+                yield over, _curves(over, state, self._table)
             else:
                 yield over, _reference_curves(over, view)
 
@@ -307,44 +304,22 @@ def _guess(state: TimingState) -> dict[str, float] | None:
     return {name: slopes[name.startswith("etgp")] for name in _models(state)}
 
 
-@dataclass(frozen=True)
-class _View:
-    """How a race is shown: all of the state that its curves depend on."""
-
-    models: tuple[str, ...]
-    quantity: str
-    log: bool
-    reference: bool
-    fit: bool
-    guess: tuple[tuple[str, float], ...] | None
-    rows: int
-
-    def curves(self, over: str, own: pd.DataFrame | None) -> timing.Curves:
-        """The race on this machine, if there was one, in front of the reference run."""
-        reference = _reference_of(over, self.models)
-        return timing.curves(
-            reference.iloc[:0] if own is None else own,
-            self.quantity,
-            over,
-            log=self.log,
-            reference=reference if self.reference else None,
-            fit=self.fit,
-            guess=None if self.guess is None else dict(self.guess),
-            rows=self.rows,
-        )
+def _curves(over: str, state: TimingState, own: pd.DataFrame | None = None) -> timing.Curves:
+    """The race on this machine, if there was one, in front of the reference run."""
+    reference = _reference_of(over, _models(state))
+    return timing.curves(
+        reference.iloc[:0] if own is None else own,
+        state.quantity,
+        over,
+        log=state.log,
+        reference=reference if state.reference else None,
+        fit=state.fit,
+        guess=_guess(state),
+        rows=ROWS[state.dataset],
+    )
 
 
-def _view(state: TimingState) -> _View:
-    guess = _guess(state)
-    return _View(
-        _models(state), state.quantity, state.log, state.reference, state.fit,
-        None if guess is None else tuple(guess.items()), ROWS[state.dataset],
-    )  # fmt: skip
-
-
-@lru_cache(maxsize=6)
-def _reference_curves(over: str, view: _View) -> timing.Curves:
-    return view.curves(over, None)
+_reference_curves = lru_cache(maxsize=6)(_curves)
 
 
 @lru_cache(maxsize=3)

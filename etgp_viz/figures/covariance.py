@@ -44,19 +44,17 @@ MIN_LEFT_OUT = 1e-3
 MIN_EIGENVALUE, MIN_TERM = 1e-16, 1e-8
 
 
-# latent_matrix -----------------------------------------------------------------------------------
-
-
-def _blank_latent_matrix(record: Matrix) -> go.Figure:
+@Picture
+def latent_matrix(record: Matrix) -> go.Figure:
     """A `matrix` with the frame of the heat maps that it is compared with."""
     return flow.matrix.blank(record).update_layout(height=MAP_HEIGHT, margin=MAP_MARGIN)
 
 
-# analytic, estimate, difference: the three heat maps of a comparison -----------------------------
+latent_matrix.updater(flow.matrix.update)
 
 
 def _blank_comparison(part: str, record: Comparison) -> go.Figure:
-    """A heat map with the rows downwards, as a matrix is written."""
+    """One of the three heat maps of a comparison, the rows downwards, as a matrix is written."""
     ends = {"zmin": -MAX_DIFFERENCE, "zmax": MAX_DIFFERENCE} if part == "difference" else {}
     look = {"type": "category", "tickmode": "array", "showgrid": False}
     border = {"color": style.NEUTRAL, "width": 1}
@@ -94,6 +92,14 @@ def _update_comparison(part: str, fig: go.Figure, record: Comparison, refit: boo
         layout["shapes[0].path"] = _block_borders(len(record.rows), len(record.x))
         layout["shapes[0].visible"] = len(record.rows) > 1
     plotting.move(fig, changes, layout)
+
+
+analytic, estimate, difference = (
+    Picture(partial(_blank_comparison, part), partial(_update_comparison, part))
+    for part in ("analytic", "estimate", "difference")
+)
+# The three heat maps under their names in version 0.1.
+comparison = SimpleNamespace(ANALYTIC=analytic, ESTIMATE=estimate, DIFFERENCE=difference)
 
 
 def _comparison_heading(part: str, record: Comparison) -> str:
@@ -144,10 +150,8 @@ def _block_borders(blocks: int, N: int) -> str:
     return " ".join(f"M{p},-0.5 L{p},{end} M-0.5,{p} L{end},{p}" for p in places) or "M0,0"
 
 
-# variances ---------------------------------------------------------------------------------------
-
-
-def _blank_variances(record: Variances) -> go.Figure:
+@Picture
+def variances(record: Variances) -> go.Figure:
     """A line for f₀ and for each class; each dot carries ± 2 standard errors."""
     x, C = record.x, len(record.analytic)
     traces = [plotting.line(x, x, "latent f₀", style.NEUTRAL, width=style.HERO_WIDTH)]
@@ -177,6 +181,7 @@ def _blank_variances(record: Variances) -> go.Figure:
     )
 
 
+@variances.updater
 def _update_variances(fig: go.Figure, record: Variances, refit: bool = False) -> None:
     C = len(record.analytic)
     lines = np.concatenate([record.latent[None], record.analytic])
@@ -191,13 +196,8 @@ def _update_variances(fig: go.Figure, record: Variances, refit: bool = False) ->
     plotting.move(fig, changes, {"yaxis.range": [low, high], **plotting.marked(record.at)})
 
 
-variances = Picture(_blank_variances, _update_variances)
-
-
-# equal_inputs ------------------------------------------------------------------------------------
-
-
-def _blank_equal_inputs(record: EqualInputs) -> go.Figure:
+@Picture
+def equal_inputs(record: EqualInputs) -> go.Figure:
     """One line for each pair of classes, from −1 to 1."""
     x = record.x
     names = [f"{style.process(c)}, {style.process(d)}" for c, d in record.pairs]
@@ -219,6 +219,7 @@ def _blank_equal_inputs(record: EqualInputs) -> go.Figure:
     )
 
 
+@equal_inputs.updater
 def _update_equal_inputs(fig: go.Figure, record: EqualInputs, refit: bool = False) -> None:
     """Move the lines; inputs without a correlation are left out."""
     x, y, ends = [], [], []
@@ -232,13 +233,8 @@ def _update_equal_inputs(fig: go.Figure, record: EqualInputs, refit: bool = Fals
     plotting.move(fig, {"x": [*x, places], "y": [*y, heights]}, plotting.marked(record.at))
 
 
-equal_inputs = Picture(_blank_equal_inputs, _update_equal_inputs)
-
-
-# two_classes -------------------------------------------------------------------------------------
-
-
-def _blank_two_classes(record: TwoClasses) -> go.Figure:
+@Picture
+def two_classes(record: TwoClasses) -> go.Figure:
     """A dot for each joint draw, and the curve on which all of them lie."""
     u, v = record.values
     return plotting.figure(
@@ -253,6 +249,7 @@ def _blank_two_classes(record: TwoClasses) -> go.Figure:
     )
 
 
+@two_classes.updater
 def _update_two_classes(fig: go.Figure, record: TwoClasses, refit: bool = False) -> None:
     u, v = record.values
     straight = abs(record.correlation) > 0.9995
@@ -271,15 +268,11 @@ def _update_two_classes(fig: go.Figure, record: TwoClasses, refit: bool = False)
     plotting.move(fig, {"x": [u, u], "y": [v, v]}, layout)
 
 
-two_classes = Picture(_blank_two_classes, _update_two_classes)
-
-
-# convergence -------------------------------------------------------------------------------------
-
 ERROR, LEFT_OUT = style.PALETTE[0], style.PALETTE[3]
 
 
-def _blank_convergence(record: Convergence) -> go.Figure:
+@Picture
+def convergence(record: Convergence) -> go.Figure:
     """The error, the 1/√m line that it should follow, and a bound that the series sets."""
     m = record.sizes
     lines = (
@@ -312,6 +305,7 @@ def _blank_convergence(record: Convergence) -> go.Figure:
     )  # fmt: skip
 
 
+@convergence.updater
 def _update_convergence(fig: go.Figure, record: Convergence, refit: bool = False) -> None:
     has_bound = record.left_out >= MIN_LEFT_OUT
     level = np.full(len(record.sizes), max(record.left_out, MIN_LEFT_OUT))
@@ -328,15 +322,11 @@ def _update_convergence(fig: go.Figure, record: Convergence, refit: bool = False
     plotting.move(fig, {"x": [record.sizes] * 3, "y": curves, "visible": visible}, layout)
 
 
-convergence = Picture(_blank_convergence, _update_convergence)
-
-
-# spectrum ----------------------------------------------------------------------------------------
-
 SHARED, INDEPENDENT = style.PALETTE[0], style.PALETTE[1]
 
 
-def _blank_spectrum(record: Spectrum) -> go.Figure:
+@Picture
+def spectrum(record: Spectrum) -> go.Figure:
     """Dots for the C·N eigenvalues, beside those of independent classes."""
     order = np.arange(1, len(record.joint) + 1)
     hover = "%{x}: %{y:.1e}"
@@ -362,12 +352,11 @@ def _blank_spectrum(record: Spectrum) -> go.Figure:
     )
 
 
+@spectrum.updater
 def _update_spectrum(fig: go.Figure, record: Spectrum, refit: bool = False) -> None:
     order = np.arange(1, len(record.joint) + 1)
-    legend = (
-        f"{plotting.coloured('• sharing f₀', SHARED)}, "
-        f"{plotting.coloured('– – independent', INDEPENDENT)}"
-    )
+    names = (("• sharing f₀", SHARED), ("– – independent", INDEPENDENT))
+    legend = ", ".join(plotting.coloured(name, colour) for name, colour in names)
     end = record.num_inputs + 0.5
     title = f"eigenvalues: {record.rank} of {len(order)} not zero"
     layout = {
@@ -380,26 +369,17 @@ def _update_spectrum(fig: go.Figure, record: Spectrum, refit: bool = False) -> N
     plotting.move(fig, {"x": [order, order], "y": values}, layout)
 
 
-spectrum = Picture(_blank_spectrum, _update_spectrum)
-
-
-# series_terms ------------------------------------------------------------------------------------
-
-
-def _blank_series_terms(record: Terms) -> go.Figure:
+@Picture
+def series_terms(record: Terms) -> go.Figure:
     """Dots for each class; a mark where the sum ends."""
     C, order = record.share.shape
     n = np.arange(1, order + 1)
     traces = [
-        go.Scatter(
-            x=n, y=n, name=style.process(c), mode="markers", legendgroup=str(c),
-            marker={"color": style.colour(c, C), "symbol": c, "size": 7},
-            hovertemplate="n = %{x}: %{y:.2%}<extra></extra>",
-        )
+        plotting.dots(style.process(c), style.colour(c, C), 7, "n = %{x}: %{y:.2%}", symbol=c)
         for c in range(C)
-    ]  # fmt: skip
+    ]
     return plotting.figure(
-        traces,
+        [trace.update(x=n, y=n, legendgroup=str(c)) for c, trace in enumerate(traces)],
         HEIGHT,
         MARGIN,
         xaxis=plotting.axis("term n of the series", range=[0.0, order + 1]),
@@ -414,6 +394,7 @@ def _blank_series_terms(record: Terms) -> go.Figure:
     )
 
 
+@series_terms.updater
 def _update_series_terms(fig: go.Figure, record: Terms, refit: bool = False) -> None:
     C = len(record.share)
     names = ", ".join(
@@ -427,16 +408,3 @@ def _update_series_terms(fig: go.Figure, record: Terms, refit: bool = False) -> 
         **plotting.marked(record.num_terms + 0.5),
     }
     plotting.move(fig, {"y": [np.maximum(share, MIN_TERM) for share in record.share]}, layout)
-
-
-series_terms = Picture(_blank_series_terms, _update_series_terms)
-
-
-latent_matrix = Picture(_blank_latent_matrix, flow.matrix.update)
-analytic, estimate, difference = (
-    Picture(partial(_blank_comparison, part), partial(_update_comparison, part))
-    for part in ("analytic", "estimate", "difference")
-)
-
-# The three heat maps under their names in version 0.1.
-comparison = SimpleNamespace(ANALYTIC=analytic, ESTIMATE=estimate, DIFFERENCE=difference)

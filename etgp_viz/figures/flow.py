@@ -24,10 +24,8 @@ MAX_DENSITY_SHOWN = 3.0
 MAX_PARAMS = 12
 
 
-# paths -------------------------------------------------------------------------------------------
-
-
-def _blank_paths(record: WarpedPaths) -> go.Figure:
+@Picture
+def paths(record: WarpedPaths) -> go.Figure:
     """f₀ as a thick grey line, the warped process in blue, each with its central 95 %."""
     x, S = record.x, len(record.latent)
     kinds = (
@@ -60,6 +58,7 @@ def _blank_paths(record: WarpedPaths) -> go.Figure:
     )
 
 
+@paths.updater
 def _update_paths(fig: go.Figure, record: WarpedPaths, refit: bool = False) -> None:
     curves = [*map(plotting.outline, (record.latent_band, record.warped_band))]
     curves += [*record.latent, *record.warped]
@@ -71,13 +70,8 @@ def _update_paths(fig: go.Figure, record: WarpedPaths, refit: bool = False) -> N
     plotting.move(fig, {"y": curves}, layout)
 
 
-paths = Picture(_blank_paths, _update_paths)
-
-
-# parameters --------------------------------------------------------------------------------------
-
-
-def _blank_parameters(record: Parameters) -> go.Figure:
+@Picture
+def parameters(record: Parameters) -> go.Figure:
     """One line for each parameter, with its name at its end."""
     x, nothing = record.x, np.zeros_like(record.x)
     looks = [(style.colour(p, MAX_PARAMS), style.dash(p)) for p in range(MAX_PARAMS)]
@@ -95,6 +89,7 @@ def _blank_parameters(record: Parameters) -> go.Figure:
     )
 
 
+@parameters.updater
 def _update_parameters(fig: go.Figure, record: Parameters, refit: bool = False) -> None:
     P = len(record.names)
     low, high = plotting.limits(fig, "yaxis", record.values, refit)
@@ -114,13 +109,8 @@ def _update_parameters(fig: go.Figure, record: Parameters, refit: bool = False) 
     plotting.move(fig, traces, layout)
 
 
-parameters = Picture(_blank_parameters, _update_parameters)
-
-
-# flow_map ----------------------------------------------------------------------------------------
-
-
-def _blank_flow_map(record: Marginal) -> go.Figure:
+@Picture
+def flow_map(record: Marginal) -> go.Figure:
     """g = G(f), |dG/df| and f = G⁻¹(g): the inverse is the map with its axes swapped."""
     lines = (
         ("no change, g = f", style.NEUTRAL, {"dash": "dot", "width": 1.5}),
@@ -137,6 +127,7 @@ def _blank_flow_map(record: Marginal) -> go.Figure:
     )
 
 
+@flow_map.updater
 def _update_flow_map(fig: go.Figure, record: Marginal, refit: bool = False) -> None:
     f, g = record.f, record.g
     names = (("map G", WARPED), ("– · – slope", SLOPE), ("– – inverse", INVERSE))
@@ -150,21 +141,15 @@ def _update_flow_map(fig: go.Figure, record: Marginal, refit: bool = False) -> N
     plotting.move(fig, {"x": [f, f, f, g], "y": [f, g, record.slope, f]}, layout)
 
 
-flow_map = Picture(_blank_flow_map, _update_flow_map)
-
-
-# density -----------------------------------------------------------------------------------------
-
-
-def _blank_density(record: Marginal) -> go.Figure:
+@Picture
+def density(record: Marginal) -> go.Figure:
     """Densities of f₀(x) and of f(x)."""
+    f, thick = record.f, {"width": style.HERO_WIDTH}
     fill = {"width": 3.5, "fill": "tozeroy", "fillcolor": plotting.translucent(WARPED)}
     return plotting.figure(
         [
-            plotting.line(
-                record.f, record.f, "latent f₀(x)", style.NEUTRAL, width=style.HERO_WIDTH
-            ),
-            plotting.line(record.f, record.f, "warped f(x)", WARPED, **fill),
+            plotting.line(f, f, "latent f₀(x)", style.NEUTRAL, **thick),
+            plotting.line(f, f, "warped f(x)", WARPED, **fill),
         ],
         330,
         {"r": 20, "t": 50},
@@ -173,6 +158,7 @@ def _blank_density(record: Marginal) -> go.Figure:
     )
 
 
+@density.updater
 def _update_density(fig: go.Figure, record: Marginal, refit: bool = False) -> None:
     values, densities = (record.f, record.g), (record.base_density, record.warped_density)
     top = min(MAX_DENSITY_SHOWN, float(np.max(densities)))
@@ -185,13 +171,8 @@ def _update_density(fig: go.Figure, record: Marginal, refit: bool = False) -> No
     plotting.move(fig, {"x": values, "y": densities}, layout)
 
 
-density = Picture(_blank_density, _update_density)
-
-
-# matrix ------------------------------------------------------------------------------------------
-
-
-def _blank_matrix(record: Matrix) -> go.Figure:
+@Picture
+def matrix(record: Matrix) -> go.Figure:
     """A heat map with x′ downwards, as a matrix is written."""
     hover = f"{record.name}<br>x = %{{x:.2f}}, x′ = %{{y:.2f}}<br>%{{z:.3f}}"
     return plotting.figure(
@@ -203,23 +184,15 @@ def _blank_matrix(record: Matrix) -> go.Figure:
     )
 
 
+@matrix.updater
 def _update_matrix(fig: go.Figure, record: Matrix, refit: bool = False) -> None:
-    top = plotting.colour_limit(fig.data[0], record.values, refit)
-    traces: dict[str, list[Any]] = {
-        "z": [plotting.rounded(record.values)],
-        "zmin": [-top],
-        "zmax": [top],
-    }
+    z, top = record.values, plotting.colour_limit(fig.data[0], record.values, refit)
+    traces: dict[str, Any] = {"z": [plotting.rounded(z)], "zmin": [-top], "zmax": [top]}
     plotting.move(fig, traces, {"annotations[0].text": plotting.heading_text(record.name)})
 
 
-matrix = Picture(_blank_matrix, _update_matrix)
-
-
-# two_points --------------------------------------------------------------------------------------
-
-
-def _blank_two_points(record: TwoPoints) -> go.Figure:
+@Picture
+def two_points(record: TwoPoints) -> go.Figure:
     """A dot for each draw, and the curve that holds 95 % of them."""
     return plotting.figure(
         [
@@ -234,6 +207,7 @@ def _blank_two_points(record: TwoPoints) -> go.Figure:
     )
 
 
+@two_points.updater
 def _update_two_points(fig: go.Figure, record: TwoPoints, refit: bool = False) -> None:
     (u, v), (a, b) = record.draws, record.contour
     first, second = (f"{record.name}({plotting.signed(x)})" for x in record.x)
@@ -248,6 +222,3 @@ def _update_two_points(fig: go.Figure, record: TwoPoints, refit: bool = False) -
         ),
     }
     plotting.move(fig, {"x": [u, a], "y": [v, b]}, layout)
-
-
-two_points = Picture(_blank_two_points, _update_two_points)

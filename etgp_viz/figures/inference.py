@@ -66,10 +66,8 @@ def _ends(values: np.ndarray) -> tuple[float, float]:
     return float(values[0]), float(values[-1])
 
 
-# class_regions -----------------------------------------------------------------------------------
-
-
-def _blank_class_regions(record: Classes) -> go.Figure:
+@Picture
+def class_regions(record: Classes) -> go.Figure:
     """Traces for one input and for two; `update` shows those that the record needs."""
     nothing = np.zeros((2, 2))
     hidden = {"z": nothing, "hoverinfo": "skip", "showscale": False, "visible": False}
@@ -93,6 +91,7 @@ def _blank_class_regions(record: Classes) -> go.Figure:
     return plotting.figure(traces, *PANEL)
 
 
+@class_regions.updater
 def _update_class_regions(fig: go.Figure, record: Classes, refit: bool = False) -> None:
     """Move areas, map and data; the axes span the window."""
     C, window = len(record.probabilities), record.window
@@ -119,9 +118,6 @@ def _update_class_regions(fig: go.Figure, record: Classes, refit: bool = False) 
         if not flat:
             fig.layout.yaxis.update(_probability_axis(C))
         fig.layout.annotations[0].text = _class_heading(record)
-
-
-class_regions = Picture(_blank_class_regions, _update_class_regions)
 
 
 def _probability_axis(C: int) -> dict[str, Any]:
@@ -155,10 +151,8 @@ def _class_heading(record: Classes) -> str:
     return plotting.heading_text(kind, f"class {classes}; pale = unsure")
 
 
-# latent_posterior --------------------------------------------------------------------------------
-
-
-def _blank_latent_posterior(record: Latent) -> go.Figure:
+@Picture
+def latent_posterior(record: Latent) -> go.Figure:
     """Traces for one input and for two; `update` shows those that the record needs."""
     nothing, square = np.zeros(2), np.zeros((2, 2))
     return plotting.figure(
@@ -174,6 +168,7 @@ def _blank_latent_posterior(record: Latent) -> go.Figure:
     )  # fmt: skip
 
 
+@latent_posterior.updater
 def _update_latent_posterior(fig: go.Figure, record: Latent, refit: bool = False) -> None:
     """Move the line or recolour the map, and move the inducing points."""
     window, Z = record.window, record.Z
@@ -208,9 +203,6 @@ def _update_latent_posterior(fig: go.Figure, record: Latent, refit: bool = False
         fig.layout.shapes[0].update(_cut_line(record.cut))
 
 
-latent_posterior = Picture(_blank_latent_posterior, _update_latent_posterior)
-
-
 def _cut_line(cut: float | None) -> dict[str, Any]:
     """A dotted line at the second input for which the warped processes are shown."""
     height = 0.0 if cut is None else cut
@@ -219,10 +211,8 @@ def _cut_line(cut: float | None) -> dict[str, Any]:
     return {"type": "line", "line": look, "visible": cut is not None, **place}
 
 
-# warped_posterior --------------------------------------------------------------------------------
-
-
-def _blank_warped_posterior(record: Warped) -> go.Figure:
+@Picture
+def warped_posterior(record: Warped) -> go.Figure:
     """Bands below, lines above, a label at each line's end."""
     nothing, flat = np.zeros(2), np.zeros((2, 2))
     bands, lines = [], []
@@ -240,6 +230,7 @@ def _blank_warped_posterior(record: Warped) -> go.Figure:
     )
 
 
+@warped_posterior.updater
 def _update_warped_posterior(fig: go.Figure, record: Warped, refit: bool = False) -> None:
     """Move bands, lines and labels. The axis stays, unless a median would leave it."""
     C, x = len(record.median), record.x
@@ -270,13 +261,8 @@ def _update_warped_posterior(fig: go.Figure, record: Warped, refit: bool = False
     plotting.move(fig, traces, layout)
 
 
-warped_posterior = Picture(_blank_warped_posterior, _update_warped_posterior)
-
-
-# elbo --------------------------------------------------------------------------------------------
-
-
-def _blank_elbo(record: Curve) -> go.Figure:
+@Picture
+def elbo(record: Curve) -> go.Figure:
     """Three lines, a label at the end of each."""
     labels = [plotting.label(short, style.NEUTRAL) for _, short, _ in ELBO_LINES]
     title = plotting.heading("ELBO = E[log p] − KL − weight decay", "higher is better")
@@ -293,6 +279,7 @@ def _blank_elbo(record: Curve) -> go.Figure:
     )
 
 
+@elbo.updater
 def _update_elbo(fig: go.Figure, record: Curve, refit: bool = False) -> None:
     """Show the curves so far. The axes grow when the lines reach their ends."""
     curves = (record.elbo, record.expected, record.kl)
@@ -313,13 +300,8 @@ def _update_elbo(fig: go.Figure, record: Curve, refit: bool = False) -> None:
     plotting.move(fig, {"x": [record.steps] * 3, "y": curves}, layout)
 
 
-elbo = Picture(_blank_elbo, _update_elbo)
-
-
-# node_errors -------------------------------------------------------------------------------------
-
-
-def _blank_node_errors(record: NodeErrors) -> go.Figure:
+@Picture
+def node_errors(record: NodeErrors) -> go.Figure:
     """Both errors on logarithmic axes, and the Q that the model uses."""
     hover = "%{x} evaluations a row<br>error %{y:.1e}"
     look = {"hovertemplate": f"{hover}<extra></extra>"}
@@ -347,12 +329,10 @@ def _blank_node_errors(record: NodeErrors) -> go.Figure:
     )
 
 
+@node_errors.updater
 def _update_node_errors(fig: go.Figure, record: NodeErrors, refit: bool = False) -> None:
     errors = (record.quadrature, record.standard_error, record.monte_carlo)
     heights = [np.maximum(error, MIN_ERROR) for error in errors]
     range_ = plotting.limits(fig, "yaxis", np.log10(np.concatenate([*heights, [1.0]])), refit)
     traces = {"x": [record.nodes, record.draws, record.draws], "y": heights}
     plotting.move(fig, traces, {"yaxis.range": range_, **plotting.marked(record.used)})
-
-
-node_errors = Picture(_blank_node_errors, _update_node_errors)

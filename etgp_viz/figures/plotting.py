@@ -3,7 +3,6 @@
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,19 +19,35 @@ GROWTH = 0.25
 PRESENT_SIZE = 20
 
 
-@dataclass(frozen=True)
 class Picture:
-    """How records of one kind are drawn.
+    """How records of one kind are drawn, written like a property and its setter.
 
-    Attributes
-    ----------
-    blank : ``blank(record)`` makes a figure with every trace and label that `update` will fill
-    update : ``update(fig, record, refit=False)`` changes a figure in place to show a record. Axes
-        stay where they are unless something would leave them; `refit` fits them to the record.
+    ::
+
+        @Picture
+        def paths(record): ...
+
+        @paths.updater
+        def _update_paths(fig, record, refit=False): ...
+
+    ``paths.blank(record)`` makes a figure with every trace and label that ``paths.update`` fills.
+    ``paths.update`` changes a figure in place to show a record: axes stay where they are unless
+    something would leave them, or `refit` fits them to the record.
     """
 
-    blank: Callable[[Any], go.Figure]
     update: Callable[..., None]
+
+    def __init__(
+        self, blank: Callable[[Any], go.Figure], update: Callable[..., None] | None = None
+    ) -> None:
+        self.blank = blank
+        if update is not None:
+            self.update = update
+
+    def updater(self, update: Callable[..., None]) -> Callable[..., None]:
+        """Let a function be this picture's `update`."""
+        self.update = update
+        return update
 
     def make(self, record: Any) -> go.Figure:
         """A complete figure of a record."""
@@ -44,18 +59,13 @@ class Picture:
 def figure(
     traces: Sequence[Any], height: int, margin: Mapping[str, int], **layout: Any
 ) -> go.Figure:
-    """A figure in the common style.
+    """A figure in the common style, of traces from the back to the front.
 
-    Parameters
-    ----------
-    traces : what is drawn, from the back to the front
-    height : in pixels
-    margin : in pixels, by plotly's letters "l", "r", "t" and "b"
-    layout : the rest of plotly's layout; without annotations, the figure has an empty `heading`
+    Height and margin ("l", "r", "t", "b") are in pixels. `layout` is the rest of plotly's layout;
+    without annotations, the figure has an empty `heading`.
     """
-    layout = {"annotations": [heading()], **layout}
     look = {"template": style.TEMPLATE, "height": height, "margin": margin}
-    return go.Figure(list(traces), {**look, **layout})
+    return go.Figure(list(traces), {**look, "annotations": [heading()], **layout})
 
 
 def axis(title: str = "", **options: Any) -> dict[str, Any]:
@@ -71,15 +81,10 @@ def move(
 ) -> None:
     """Change a figure in place, in one message to the browser that holds only what has changed.
 
-    plotly's `batch_update` does the same but validates every value, which takes longer than
-    computing all the numbers behind the picture.
-
-    Parameters
-    ----------
-    fig : the figure
-    traces : property, such as "error_y.array" → its values, one for each trace from `first` on
-    layout : path, such as "yaxis.range" or "annotations[2].text" → value
-    first : index of the first trace to change
+    `traces` maps a property, such as "error_y.array", to its values for each trace from `first` on;
+    `layout` maps a path, such as "annotations[2].text", to a value. plotly's `batch_update` does
+    the same but validates every value, which takes longer than computing all the numbers behind the
+    picture.
     """
     count = max((len(values) for values in traces.values()), default=0)
     stored_traces, stored_layout = _stored(fig)
@@ -144,9 +149,9 @@ def limits(fig: go.Figure, axis: str, values: np.ndarray, refit: bool = False) -
     With `refit` they fit the values, whatever they were before.
     """
     held = _value_at(_stored(fig)[1], f"{axis}.range")
-    low, high = float(np.min(values)), float(np.max(values))
     if held is None or refit:
         return fitted(values, MARGIN)
+    low, high = float(np.min(values)), float(np.max(values))
     room = GROWTH * (max(high, held[1]) - min(low, held[0]))
     return [
         held[0] if held[0] <= low else low - room,
@@ -219,17 +224,9 @@ def dots(name: str, colour: str | None, size: float, hover: str, **look: Any) ->
 
 def band(x: np.ndarray, limits: np.ndarray, name: str, colour: str, **look: Any) -> go.Scatter:
     """The region between two curves ``[2, N]``, as one closed outline."""
-    return go.Scatter(
-        x=there_and_back(x),
-        y=outline(limits),
-        name=name,
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=translucent(colour),
-        hoverinfo="skip",
-        **look,
-    )
+    shape = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    fill = {"fill": "toself", "fillcolor": translucent(colour)}
+    return go.Scatter(x=there_and_back(x), y=outline(limits), name=name, **shape, **fill, **look)
 
 
 def there_and_back(x: np.ndarray) -> np.ndarray:

@@ -59,29 +59,20 @@ MAX_ROWS = 8
 NAME_MARGIN = 190
 IMAGE_SPACE = "\u00a0" * 16
 ZOOM = 4
-# Lines in a picture of classes: at most as many as `etgp_viz.experiments.detail` keeps.
+# Lines in a picture of classes: at most as many as `etgp_viz.experiments.run.detail` keeps.
 MAX_LINES = 8
 LABEL_GAP = 0.075
 
 
-# scores ------------------------------------------------------------------------------------------
-
-
-def _blank_scores(record: Panel) -> go.Figure:
+@Picture
+def scores(record: Panel) -> go.Figure:
     """A trace for each way to use a model, including those that this panel lacks."""
-    traces = [
-        go.Scatter(
-            x=[],
-            y=[],
-            text=[],
-            name=WAYS[way],
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 12, "line": {"width": 2}},
-            error_x={"type": "data", "thickness": 1.5, "width": 4, "color": colour},
-            hovertemplate="%{text}<extra></extra>",
-        )
-        for way, (colour, symbol, *_) in LOOKS.items()
-    ]
+    traces = []
+    for way, (colour, symbol, *_) in LOOKS.items():
+        look = {"symbol": symbol, "line": {"width": 2}}
+        bars = {"type": "data", "thickness": 1.5, "width": 4, "color": colour}
+        dots = plotting.dots(WAYS[way], colour, 12, "%{text}", **look)
+        traces.append(dots.update(text=[], error_x=bars))
     return plotting.figure(
         traces,
         430,
@@ -92,6 +83,7 @@ def _blank_scores(record: Panel) -> go.Figure:
     )
 
 
+@scores.updater
 def _update_scores(fig: go.Figure, record: Panel, refit: bool = False) -> None:
     """Move the marks to another panel; its axes always fit."""
     metric, best = METRICS[record.metric], record.best()
@@ -121,9 +113,6 @@ def _update_scores(fig: go.Figure, record: Panel, refit: bool = False) -> None:
         **plotting.marked(0.0 if best is None else best[2]),
     }
     plotting.move(fig, traces, layout)
-
-
-scores = Picture(_blank_scores, _update_scores)
 
 
 def mark_heights(series: Series) -> np.ndarray:
@@ -174,10 +163,8 @@ def _score_heading(record: Panel) -> str:
     return plotting.heading_text(record.title, legend)
 
 
-# confusion ---------------------------------------------------------------------------------------
-
-
-def _blank_confusion(record: Confusion) -> go.Figure:
+@Picture
+def confusion(record: Confusion) -> go.Figure:
     """A heat map with the true class downwards."""
     hover = "%{z:.1%} of class %{y}<br>are taken for %{x}"
     look = {"colorscale": style.SEQUENTIAL, "zmin": 0.0, "zmax": 1.0}
@@ -192,6 +179,7 @@ def _blank_confusion(record: Confusion) -> go.Figure:
     )
 
 
+@confusion.updater
 def _update_confusion(fig: go.Figure, record: Confusion, refit: bool = False) -> None:
     names = list(record.names)
     right = np.trace(record.counts) / max(record.counts.sum(), 1)
@@ -203,13 +191,8 @@ def _update_confusion(fig: go.Figure, record: Confusion, refit: bool = False) ->
     plotting.move(fig, traces, layout)
 
 
-confusion = Picture(_blank_confusion, _update_confusion)
-
-
-# reliability -------------------------------------------------------------------------------------
-
-
-def _blank_reliability(record: ReliabilityBins) -> go.Figure:
+@Picture
+def reliability(record: ReliabilityBins) -> go.Figure:
     """The bins as circles sized by their rows, and the diagonal of perfect calibration."""
     diagonal = np.array([0.0, 1.0])
     perfect = plotting.line(
@@ -230,6 +213,7 @@ def _blank_reliability(record: ReliabilityBins) -> go.Figure:
     )
 
 
+@reliability.updater
 def _update_reliability(fig: go.Figure, record: ReliabilityBins, refit: bool = False) -> None:
     sizes = 8.0 + 22.0 * np.sqrt(record.count / record.count.max())
     texts = [
@@ -249,13 +233,8 @@ def _update_reliability(fig: go.Figure, record: ReliabilityBins, refit: bool = F
     plotting.move(fig, traces, {"annotations[0].text": title}, first=1)
 
 
-reliability = Picture(_blank_reliability, _update_reliability)
-
-
-# hardest -----------------------------------------------------------------------------------------
-
-
-def _blank_hardest(record: Hardest) -> go.Figure:
+@Picture
+def hardest(record: Hardest) -> go.Figure:
     """Two marks a row: the probability of the predicted class, and of the label."""
     marks = (
         ("of what it said", style.PALETTE[3], "x", "✖"),
@@ -281,6 +260,7 @@ def _blank_hardest(record: Hardest) -> go.Figure:
     )
 
 
+@hardest.updater
 def _update_hardest(fig: go.Figure, record: Hardest, refit: bool = False) -> None:
     shown = np.arange(min(len(record.rows), MAX_ROWS), dtype=float)
     K, images = len(shown), record.images
@@ -288,19 +268,13 @@ def _update_hardest(fig: go.Figure, record: Hardest, refit: bool = False) -> Non
         f"{row}: {label}, <i>{said}</i>{'' if images is None else IMAGE_SPACE}"
         for row, label, said in zip(record.rows, record.labels, record.said, strict=True)
     ]
-    traces: dict[str, list[Any]] = {
-        "x": [record.of_said[:K], record.of_label[:K]],
-        "y": [shown, shown],
-    }
+    traces = {"x": [record.of_said[:K], record.of_label[:K]], "y": [shown, shown]}
     layout: dict[str, Any] = {"yaxis.tickvals": shown.tolist(), "yaxis.ticktext": names[:K]}
     for k in range(MAX_ROWS):
         layout[f"images[{k}].visible"] = images is not None and k < K
         if images is not None and k < K:
             layout[f"images[{k}].source"] = _png_address(images[k])
     plotting.move(fig, traces, layout)
-
-
-hardest = Picture(_blank_hardest, _update_hardest)
 
 
 def _image_place(k: int) -> dict[str, Any]:
@@ -317,10 +291,9 @@ def _png_address(pixels: np.ndarray) -> str:
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
-# training_curve ----------------------------------------------------------------------------------
-
-
-def _blank_training_curve(record: Curve) -> go.Figure:
+@Picture
+def training_curve(record: Curve) -> go.Figure:
+    """One line over the epochs."""
     hover = "epoch %{x}<br>%{y:.4g}<extra></extra>"
     return plotting.figure(
         [plotting.line(record.epoch, record.value, "ELBO", style.NEUTRAL, hovertemplate=hover)],
@@ -331,6 +304,7 @@ def _blank_training_curve(record: Curve) -> go.Figure:
     )
 
 
+@training_curve.updater
 def _update_training_curve(fig: go.Figure, record: Curve, refit: bool = False) -> None:
     """Show another training run. The axes fit all but its first tenth, which lies far below."""
     tail = record.value[len(record.value) // 10 :]
@@ -341,13 +315,8 @@ def _update_training_curve(fig: go.Figure, record: Curve, refit: bool = False) -
     plotting.move(fig, {"x": [record.epoch], "y": [record.value]}, layout)
 
 
-training_curve = Picture(_blank_training_curve, _update_training_curve)
-
-
-# class_lines -------------------------------------------------------------------------------------
-
-
-def _blank_class_lines(record: Lines) -> go.Figure:
+@Picture
+def class_lines(record: Lines) -> go.Figure:
     """A line for each class, in the colour of its place, with its name at the end."""
     colours = [style.colour(k, MAX_LINES) for k in range(MAX_LINES)]
     lines = [
@@ -366,6 +335,7 @@ def _blank_class_lines(record: Lines) -> go.Figure:
     )
 
 
+@class_lines.updater
 def _update_class_lines(fig: go.Figure, record: Lines, refit: bool = False) -> None:
     """Move the lines; the axes always fit, since two runs have nothing in common."""
     K, t = len(record.values), record.t
@@ -391,13 +361,8 @@ def _update_class_lines(fig: go.Figure, record: Lines, refit: bool = False) -> N
     plotting.move(fig, traces, layout)
 
 
-class_lines = Picture(_blank_class_lines, _update_class_lines)
-
-
-# projection --------------------------------------------------------------------------------------
-
-
-def _blank_projection(record: Projection) -> go.Figure:
+@Picture
+def projection(record: Projection) -> go.Figure:
     """Rows as dots in the colours of their classes, inducing points as crosses over them."""
     edge = {"width": 1, "color": "white"}
     cross = {"symbol": "cross", "line": edge}
@@ -412,6 +377,7 @@ def _blank_projection(record: Projection) -> go.Figure:
     )
 
 
+@projection.updater
 def _update_projection(fig: go.Figure, record: Projection, refit: bool = False) -> None:
     """Show another run; the axes always fit."""
     C, M = len(record.names), len(record.inducing)
@@ -432,6 +398,3 @@ def _update_projection(fig: go.Figure, record: Projection, refit: bool = False) 
     for k, axis in enumerate(("xaxis", "yaxis")):
         layout[f"{axis}.range"] = plotting.fitted(points[:, k], 0.05)
     plotting.move(fig, traces, layout)
-
-
-projection = Picture(_blank_projection, _update_projection)

@@ -127,10 +127,8 @@ def name_heights(ends: np.ndarray, limits: Sequence[float]) -> np.ndarray:
     return apart + max(low - apart.min(), 0.0) - max(apart.max() - high, 0.0)
 
 
-# latents -----------------------------------------------------------------------------------------
-
-
-def _blank_latents(record: Latents) -> go.Figure:
+@Picture
+def latents(record: Latents) -> go.Figure:
     """f₀ as a thick grey line, or the C latents as thin lines in the colours of their classes."""
     x = record.x
     hero = plotting.line(x, record.values[0], "latent f₀(x)", style.NEUTRAL, width=style.HERO_WIDTH)
@@ -145,6 +143,7 @@ def _blank_latents(record: Latents) -> go.Figure:
     )
 
 
+@latents.updater
 def _update_latents(fig: go.Figure, record: Latents, refit: bool = False) -> None:
     shared, C, N = record.is_shared, record.num_classes, len(record.x)
     latents = record.values[:0] if shared else record.values
@@ -169,13 +168,8 @@ def _update_latents(fig: go.Figure, record: Latents, refit: bool = False) -> Non
     plotting.move(fig, traces, layout)
 
 
-latents = Picture(_blank_latents, _update_latents)
-
-
-# processes ---------------------------------------------------------------------------------------
-
-
-def _blank_processes(record: Processes) -> go.Figure:
+@Picture
+def processes(record: Processes) -> go.Figure:
     """A line for each class, named at its end, over a band that the network's draws fill."""
     x = record.x
     flat = np.zeros((2, len(x)))
@@ -194,6 +188,7 @@ def _blank_processes(record: Processes) -> go.Figure:
     )
 
 
+@processes.updater
 def _update_processes(fig: go.Figure, record: Processes, refit: bool = False) -> None:
     values, N = record.values, len(record.x)
     bands = [] if record.band is None else [plotting.outline(limits) for limits in record.band]
@@ -207,21 +202,12 @@ def _update_processes(fig: go.Figure, record: Processes, refit: bool = False) ->
     title = f"<b>the {len(values)} processes, one for each class</b>"
     if record.band is not None:
         title += "; shaded: 90 % of draws of the network"
-    layout = {
-        "yaxis.range": limits,
-        "annotations[0].text": title,
-        **plotting.marked(record.at),
-    }
+    layout = {"yaxis.range": limits, "annotations[0].text": title, **plotting.marked(record.at)}
     plotting.move(fig, traces, layout)
 
 
-processes = Picture(_blank_processes, _update_processes)
-
-
-# probabilities -----------------------------------------------------------------------------------
-
-
-def _blank_probabilities(record: Probabilities) -> go.Figure:
+@Picture
+def probabilities(record: Probabilities) -> go.Figure:
     """An area for each class; at every x their heights are the probabilities."""
     x = record.x
     hover = "x = %{x:.2f}<br>probability %{y:.2f}<extra>%{fullData.name}</extra>"
@@ -238,6 +224,7 @@ def _blank_probabilities(record: Probabilities) -> go.Figure:
     )
 
 
+@probabilities.updater
 def _update_probabilities(fig: go.Figure, record: Probabilities, refit: bool = False) -> None:
     values = record.values
     paint(fig, 0, len(values), record.focus, (0, AREA))
@@ -250,13 +237,8 @@ def _update_probabilities(fig: go.Figure, record: Probabilities, refit: bool = F
     plotting.move(fig, traces, plotting.marked(record.at))
 
 
-probabilities = Picture(_blank_probabilities, _update_probabilities)
-
-
-# pivot -------------------------------------------------------------------------------------------
-
-
-def _blank_pivot(record: Pivot) -> go.Figure:
+@Picture
+def pivot(record: Pivot) -> go.Figure:
     """The maps f^pivot → f^c, joint draws of one pair, and where the drawn paths are now."""
     at = np.zeros(MAP_POINTS if record.grid is None else len(record.grid))
     place = "%{x:.2f}, %{y:.2f}"
@@ -276,6 +258,7 @@ def _blank_pivot(record: Pivot) -> go.Figure:
     )
 
 
+@pivot.updater
 def _update_pivot(fig: go.Figure, record: Pivot, refit: bool = False) -> None:
     C, F = len(record.values), len(fig.data[1].x)
     grid = np.full(F, record.draws[0, 0]) if record.grid is None else record.grid
@@ -301,9 +284,6 @@ def _update_pivot(fig: go.Figure, record: Pivot, refit: bool = False) -> None:
     plotting.move(fig, traces, layout)
 
 
-pivot = Picture(_blank_pivot, _update_pivot)
-
-
 def _paint_pivot(fig: go.Figure, record: Pivot) -> None:
     C = len(record.values)
     draws, now = fig.data[0], fig.data[-2]
@@ -319,18 +299,13 @@ def _pivot_heading(record: Pivot) -> str:
     pivot, partner = style.process(record.pivot), style.process(record.partner)
     colour = colours(len(record.values))[record.partner]
     pair = plotting.coloured(f"dots: draws of ({pivot}, {partner})", colour)
-    if record.maps is None:
-        others, where = "no other", "a cloud"
-    else:
-        others, where = "all", "on their map"
+    others, where = ("no other", "a cloud") if record.maps is None else ("all", "on their map")
     title = f"{pivot} determines {others}, x = {record.at:.2f}"
     return plotting.heading_text(title, f"{pair}, {where}")
 
 
-# dependence --------------------------------------------------------------------------------------
-
-
-def _blank_dependence(record: Dependence) -> go.Figure:
+@Picture
+def dependence(record: Dependence) -> go.Figure:
     """A heat map over pairs of classes, whose colours always reach from −1 to 1."""
     hover = "%{x} and %{y}<br>rank correlation %{z:.2f}"
     return plotting.figure(
@@ -342,6 +317,7 @@ def _blank_dependence(record: Dependence) -> go.Figure:
     )
 
 
+@dependence.updater
 def _update_dependence(fig: go.Figure, record: Dependence, refit: bool = False) -> None:
     C = len(record.rank_correlation)
     numbers = np.arange(1, C + 1)
@@ -356,6 +332,3 @@ def _update_dependence(fig: go.Figure, record: Dependence, refit: bool = False) 
         layout[f"{axis}.ticktext"] = [style.process(c - 1) for c in ticks]
     z = plotting.rounded(record.rank_correlation)
     plotting.move(fig, {"x": [numbers], "y": [numbers], "z": [z]}, layout)
-
-
-dependence = Picture(_blank_dependence, _update_dependence)

@@ -44,7 +44,8 @@ STYLES: dict[str, tuple[float, float, str | None]] = {
 LABEL_GAP = 0.06
 
 
-def _blank(record: Curves) -> go.Figure:
+@Picture
+def race(record: Curves) -> go.Figure:
     """A trace for each slot and kind of line, so that any later record finds its place."""
     hidden = {"text": "", "visible": False, "showarrow": False}
     place = {"xanchor": "left", "xshift": 10, "align": "left"}
@@ -58,7 +59,8 @@ def _blank(record: Curves) -> go.Figure:
     )
 
 
-def _update(fig: go.Figure, record: Curves, refit: bool = False) -> None:
+@race.updater
+def _update_race(fig: go.Figure, record: Curves, refit: bool = False) -> None:
     """Move the lines, their names and the axes to another record with the same slots.
 
     The axes always fit: a race grows.
@@ -166,6 +168,5 @@ def _labels(record: Curves, y_range: list[float]) -> tuple[dict[str, Any], list[
     return changes, [min([y_range[0], *heights]), max([y_range[1], *heights])]
 
 
-race = Picture(_blank, _update)
 # In version 0.1 this module was the picture: ``from etgp_viz.figures import timing as race``.
 make, update = race.make, race.update

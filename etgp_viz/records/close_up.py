@@ -1,14 +1,19 @@
 """Close-ups of one run: its confusions, calibration, hardest rows, training and what it learnt.
 
 Each function takes the details of a run, from `etgp_viz.experiments.reference_detail` or
-`etgp_viz.experiments.load_detail`; `etgp_viz.experiments.detail` says what they hold.
+`etgp_viz.experiments.load_detail`; `etgp_viz.experiments.run.detail` says what they hold.
+
+>>> from etgp_viz.records import close_up
+>>> detail = {"class_names": ["cat", "dog"], "confusion": [[0, 0, 5], [0, 1, 2], [1, 1, 7]]}
+>>> close_up.confusion(detail).worst()
+('cat', 'dog', 2)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,33 +21,17 @@ import numpy as np
 from etgp_viz.checks import check_choice
 
 __all__ = [
-    "Confusion",
-    "Curve",
-    "Hardest",
-    "Lines",
-    "Projection",
-    "ReliabilityBins",
-    "confusion",
-    "elbo",
-    "hardest",
-    "lines",
-    "projection",
-    "reliability_bins",
+    *("Confusion", "Curve", "Hardest", "Lines", "Projection", "ReliabilityBins"),
+    *("confusion", "elbo", "hardest", "lines", "projection", "reliability_bins"),
 ]
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """Confusion matrix of the test rows.
+    """Confusion matrix of the test rows."""
 
-    Attributes
-    ----------
-    names : of the C classes
-    counts : rows by true class (down) and predicted class (across) ``[C, C]``
-    """
-
-    names: tuple[str, ...]
-    counts: np.ndarray
+    names: tuple[str, ...]  # of the C classes
+    counts: np.ndarray  # rows by true class (down) and predicted class (across) [C, C]
 
     @property
     def share(self) -> np.ndarray:
@@ -58,16 +47,10 @@ class Confusion:
 
 @dataclass(frozen=True)
 class ReliabilityBins:
-    """Accuracy against confidence, in those bins of the confidence that hold test rows.
+    """Accuracy against confidence, in those bins of the confidence that hold test rows."""
 
-    Attributes
-    ----------
-    way : ``"pe"`` or ``"ba"``
-    confidence, accuracy, count : of the bins ``[B]``
-    """
-
-    way: str
-    confidence: np.ndarray
+    way: str  # "pe" or "ba"
+    confidence: np.ndarray  # of the bins [B], as are the next two
     accuracy: np.ndarray
     count: np.ndarray
 
@@ -80,23 +63,14 @@ class ReliabilityBins:
 
 @dataclass(frozen=True)
 class Hardest:
-    """The test rows whose labels were least expected, the hardest first.
+    """The test rows whose labels were least expected, the hardest first."""
 
-    Attributes
-    ----------
-    rows : indices of rows of the data set ``[H]``
-    labels, said : names of the true class and of the most probable class, H each
-    of_label, of_said : their probabilities ``[H]``
-    images : ``[H, height, width]`` if a row is an image and the data set comes with scikit-learn,
-        otherwise None
-    """
-
-    rows: np.ndarray
-    labels: tuple[str, ...]
-    said: tuple[str, ...]
-    of_label: np.ndarray
+    rows: np.ndarray  # indices of rows of the data set [H]
+    labels: tuple[str, ...]  # names of the H true classes
+    said: tuple[str, ...]  # names of the H most probable classes
+    of_label: np.ndarray  # probabilities of these classes [H]
     of_said: np.ndarray
-    images: np.ndarray | None
+    images: np.ndarray | None  # [H, height, width], of `digits` only
 
 
 @dataclass(frozen=True)
@@ -109,57 +83,28 @@ class Curve:
 
 @dataclass(frozen=True)
 class Lines:
-    """A function of each of a few classes along the first principal direction of the data.
+    """A function of each of a few classes along the first principal direction of the data."""
 
-    Attributes
-    ----------
-    words : what the function is
-    t : positions on the line x̄ + t v₁ ``[T]``
-    classes : indices of the classes ``[K]``
-    names : of these classes
-    values : ``[K, T]``
-    """
-
-    words: str
-    t: np.ndarray
-    classes: np.ndarray
-    names: tuple[str, ...]
-    values: np.ndarray
+    words: str  # what the function is
+    t: np.ndarray  # positions on the line x̄ + t v₁ [T]
+    classes: np.ndarray  # indices of the classes [K]
+    names: tuple[str, ...]  # of these classes
+    values: np.ndarray  # [K, T]
 
 
 @dataclass(frozen=True)
 class Projection:
-    """Training rows and inducing points on the first two principal directions of the data.
+    """Training rows and inducing points on the first two principal directions of the data."""
 
-    Attributes
-    ----------
-    data, labels : ``[N, 2]`` and the classes ``[N]`` of some training rows
-    inducing : ``[M, 2]``
-    names : of the C classes
-    is_shared : whether all classes use these inducing points; otherwise they belong to a few
-        classes
-    """
-
-    data: np.ndarray
-    labels: np.ndarray
-    inducing: np.ndarray
-    names: tuple[str, ...]
-    is_shared: bool
+    data: np.ndarray  # some training rows [N, 2]
+    labels: np.ndarray  # their classes [N]
+    inducing: np.ndarray  # [M, 2]
+    names: tuple[str, ...]  # of the C classes
+    is_shared: bool  # whether all classes use these inducing points, or only a few
 
 
 def confusion(detail: Mapping[str, Any]) -> Confusion:
-    """The confusion matrix of the point estimate.
-
-    Parameters
-    ----------
-    detail : of a run
-
-    Examples
-    --------
-    >>> detail = {"class_names": ["cat", "dog"], "confusion": [[0, 0, 5], [0, 1, 2], [1, 1, 7]]}
-    >>> confusion(detail).worst()
-    ('cat', 'dog', 2)
-    """
+    """The confusion matrix of the point estimate."""
     names = tuple(detail["class_names"])
     counts = np.zeros((len(names), len(names)), dtype=int)
     true, predicted, count = np.array(detail["confusion"], dtype=int).reshape(-1, 3).T
@@ -168,13 +113,7 @@ def confusion(detail: Mapping[str, Any]) -> Confusion:
 
 
 def reliability_bins(detail: Mapping[str, Any], way: str = "pe") -> ReliabilityBins:
-    """The reliability diagram of a way of predicting, without empty bins.
-
-    Parameters
-    ----------
-    detail : of a run
-    way : ``"pe"``, or ``"ba"`` for an ETGP
-    """
+    """The reliability diagram of a way of predicting, "pe" or for an ETGP "ba"; no empty bins."""
     bins = detail["reliability"][check_choice(way, "way", tuple(detail["reliability"]))]
     count = np.array(bins["count"])
     full = count > 0
@@ -184,12 +123,7 @@ def reliability_bins(detail: Mapping[str, Any], way: str = "pe") -> ReliabilityB
 
 
 def hardest(detail: Mapping[str, Any]) -> Hardest:
-    """The rows whose labels the point estimate expected least.
-
-    Parameters
-    ----------
-    detail : of a run
-    """
+    """The rows whose labels the point estimate expected least."""
     stored, names = detail["hardest"], detail["class_names"]
     p = np.array([row["probabilities"] for row in stored], dtype=float)
     labels = np.array([row["label"] for row in stored], dtype=int)
@@ -201,17 +135,14 @@ def hardest(detail: Mapping[str, Any]) -> Hardest:
         said=tuple(names[c] for c in said),
         of_label=p[first, labels],
         of_said=p[first, said],
-        images=_images(detail["run"]["dataset"], rows),
+        # The images of other data sets need files that may be missing.
+        images=_digits()[rows] if detail["run"]["dataset"] == "digits" else None,
     )
 
 
-def _images(dataset: str, rows: np.ndarray) -> np.ndarray | None:
-    """Rows of digits as images; images of other data sets need files that may be missing."""
-    return _digits()[rows] if dataset == "digits" else None
-
-
-@lru_cache(maxsize=1)
+@cache
 def _digits() -> np.ndarray:
+    """All images of the data set ``[N, height, width]``."""
     from etgp_viz import datasets
 
     data = datasets.load("digits")
@@ -220,23 +151,15 @@ def _digits() -> np.ndarray:
 
 
 def elbo(detail: Mapping[str, Any]) -> Curve:
-    """The ELBO over the epochs.
-
-    Parameters
-    ----------
-    detail : of a run
-    """
+    """The ELBO over the epochs."""
     return Curve(np.array(detail["elbo"]["epoch"]), np.array(detail["elbo"]["value"], float))
 
 
 def lines(detail: Mapping[str, Any], part: str = "scale") -> Lines:
     """What a model has learnt, along the first principal direction of the data.
 
-    Parameters
-    ----------
-    detail : of a run
-    part : ``"scale"``, the aᶜ(x) of an ETGP's flows, or ``"offset"``, their bᶜ(x). For SVGPs, which
-        have no flows, the standard deviation or the mean of fᶜ(x).
+    `part` is "scale", the aᶜ(x) of an ETGP's flows, or "offset", their bᶜ(x). For SVGPs, which have
+    no flows, it is the standard deviation or the mean of fᶜ(x).
     """
     is_scale = check_choice(part, "part", ("scale", "offset")) == "scale"
     line, names = detail["line"], detail["class_names"]
@@ -253,12 +176,7 @@ def lines(detail: Mapping[str, Any], part: str = "scale") -> Lines:
 
 
 def projection(detail: Mapping[str, Any]) -> Projection:
-    """Data and inducing points on the first two principal directions.
-
-    Parameters
-    ----------
-    detail : of a run
-    """
+    """Data and inducing points on the first two principal directions."""
     points = detail["projection"]
     return Projection(
         data=np.array(points["data"], dtype=float),

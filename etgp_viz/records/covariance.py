@@ -16,7 +16,13 @@ correlation ρ, so that
 
     Cov[f^c(x), f^d(x')] = Σ_{n≥1} h_n^c(x) h_n^d(x') ρ(x, x')ⁿ.
 
-Proposition 1 is the term n = 1, the only one that a linear flow has.
+Proposition 1 is the term n = 1, the only one that a linear flow has:
+
+>>> from etgp_viz import covariance, flows
+>>> params = np.array([[[2.0, 1.0]]])  # one class at one input, f = 2·f₀ + 1
+>>> series = covariance.hermite_series(np.eye(1), flows.Linear(), params)
+>>> series.order, series.pair(0, 0).round(6).tolist()
+(1, [[4.0]])
 """
 
 from collections.abc import Sequence
@@ -32,15 +38,8 @@ from etgp_viz.core.expectations import gauss_hermite
 from etgp_viz.core.flows import Flow
 
 __all__ = [
-    "HermiteSeries",
-    "correlation_at_equal_inputs",
-    "empirical",
-    "empirical_of_first",
-    "hermite_series",
-    "joint",
-    "joint_linear",
-    "pair",
-    "pair_linear",
+    *("HermiteSeries", "correlation_at_equal_inputs", "empirical", "empirical_of_first"),
+    *("hermite_series", "joint", "joint_linear", "pair", "pair_linear"),
 ]
 
 MAX_ORDER = 60
@@ -57,8 +56,7 @@ def pair_linear(K: np.ndarray, a_c: np.ndarray, a_d: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    K : covariance of f₀ at N inputs ``[N, N]``
-    a_c, a_d : scales of the two classes at these inputs ``[N]``
+    K, a_c, a_d : covariance of f₀ ``[N, N]`` and scales of the two classes ``[N]`` at N inputs
 
     Returns
     -------
@@ -81,8 +79,7 @@ def joint_linear(K: np.ndarray, a: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    K : covariance of f₀ at N inputs ``[N, N]``
-    a : scales of the C classes at these inputs ``[C, N]``
+    K, a : covariance of f₀ ``[N, N]`` and scales of the C classes ``[C, N]`` at N inputs
 
     Returns
     -------
@@ -95,25 +92,18 @@ def joint_linear(K: np.ndarray, a: np.ndarray) -> np.ndarray:
     >>> joint.shape, int(np.linalg.matrix_rank(joint))  # C·N values, made of N values of f₀
     ((4, 4), 2)
     """
-    a, K = np.asarray(a, dtype=float), np.asarray(K, dtype=float)
-    C, N = a.shape
-    blocks = a[:, :, None, None] * a[None, None, :, :] * K[None, :, None, :]  # c, n, d, m
-    return blocks.reshape(C * N, C * N)
+    stacked = np.ravel(a).astype(float)
+    return pair_linear(np.tile(K, (len(a), len(a))), stacked, stacked)
 
 
 @dataclass(frozen=True)
 class HermiteSeries:
-    """The Hermite coefficients of C warps at N inputs, and what their truncation leaves out.
+    """The Hermite coefficients of C warps at N inputs, and what their truncation leaves out."""
 
-    Attributes
-    ----------
-    correlation : ρ of f₀ ``[N, N]``
-    coefficients : h_n^c(x) for n = 0..order ``[C, N, order + 1]``; n = 0 is the mean of f^c(x)
-    remainder : Σ_{n > order} h_n^c(x)², the variance that the series leaves out ``[C, N]``
-    """
-
-    correlation: np.ndarray
+    correlation: np.ndarray  # ρ of f₀ [N, N]
+    # h_n^c(x) for n = 0..order [C, N, order + 1]; n = 0 is the mean of f^c(x)
     coefficients: np.ndarray
+    # Σ_{n > order} h_n^c(x)², the variance that the series leaves out [C, N]
     remainder: np.ndarray
 
     @property
@@ -136,7 +126,7 @@ class HermiteSeries:
 
         |Σ_{n>m} h_n^c h_n^d ρⁿ| ≤ |ρ|^(m+1) √(remainder^c remainder^d), by Cauchy and Schwarz.
         """
-        size = np.sqrt(self.remainder[c][:, None] * self.remainder[d][None, :])
+        size = np.sqrt(np.outer(self.remainder[c], self.remainder[d]))
         return size * np.abs(self.correlation) ** (self.order + 1)
 
     def joint(self) -> np.ndarray:
@@ -177,25 +167,15 @@ def hermite_series(
 
     Parameters
     ----------
-    K : covariance of f₀ at N inputs ``[N, N]``
-    flow : the family of maps G
-    params : raw parameters of the C flows at each input ``[C, N, P]``
-    mean : of f₀ at each input ``[N]``; None for zero
-    order : last term of the series; None for the lowest order whose `truncation_error` is below
-        `tolerance` times the largest variance for every pair of classes and inputs, or MAX_ORDER
-    tolerance : see `order`
+    K, mean : covariance ``[N, N]`` and mean ``[N]`` of f₀ at N inputs; None for mean zero
+    flow, params : the family of maps G, and raw parameters of the C flows there ``[C, N, P]``
+    order, tolerance : last term of the series; None for the lowest order whose `truncation_error`
+        is below `tolerance` times the largest variance for every pair of classes and inputs, or
+        MAX_ORDER
 
     Returns
     -------
     a `HermiteSeries`
-
-    Examples
-    --------
-    >>> from etgp_viz import covariance, flows
-    >>> params = np.array([[[2.0, 1.0]]])  # one class at one input, f = 2·f₀ + 1
-    >>> series = covariance.hermite_series(np.eye(1), flows.Linear(), params)
-    >>> series.order, series.pair(0, 0).round(6).tolist()
-    (1, [[4.0]])
     """
     check_positive(tolerance, "tolerance")
     K = np.asarray(K, dtype=float)
@@ -230,8 +210,7 @@ def pair(
 
     Parameters
     ----------
-    K : covariance of f₀ at N inputs ``[N, N]``
-    flow : the family of maps G
+    K, flow : covariance of f₀ at N inputs ``[N, N]``, and the family of maps G
     params_c, params_d : raw parameters of the two classes at these inputs ``[N, P]``
     order : last term of the series
 
@@ -256,10 +235,8 @@ def joint(K: np.ndarray, flow: Flow, params: np.ndarray, order: int = 20) -> np.
 
     Parameters
     ----------
-    K : covariance of f₀ at N inputs ``[N, N]``
-    flow : the family of maps G
-    params : raw parameters of the C classes at these inputs ``[C, N, P]``
-    order : last term of the series
+    K, flow, order : see `pair`
+    params : raw parameters of the C classes at the N inputs ``[C, N, P]``
 
     Returns
     -------
@@ -313,8 +290,7 @@ def empirical_of_first(
 ) -> np.ndarray:
     """Estimates of `empirical` from a growing number of draws, in one pass.
 
-    With m draws the estimate is (Σ p − m·mean^c (mean^d)ᵀ)/(m − 1); the sums grow from size to
-    size.
+    With m draws it is (Σ p − m·mean^c (mean^d)ᵀ)/(m − 1); the sums grow from size to size.
 
     Parameters
     ----------
@@ -324,13 +300,6 @@ def empirical_of_first(
     Returns
     -------
     array ``[K, N, N]``: for each m the estimate from the first m draws
-
-    Examples
-    --------
-    >>> from etgp_viz import covariance
-    >>> draws = np.array([[0.0], [2.0], [4.0]])
-    >>> covariance.empirical_of_first(draws, draws, [2, 3]).ravel()
-    array([2., 4.])
     """
     ends = np.array([0, *sizes])
     if sizes[0] < 2 or np.any(np.diff(ends) <= 0) or ends[-1] > len(samples_c):
@@ -361,14 +330,6 @@ def correlation_at_equal_inputs(series: HermiteSeries) -> np.ndarray:
     Returns
     -------
     array ``[C, C, N]``; NaN where a process does not vary
-
-    Examples
-    --------
-    >>> from etgp_viz import covariance, flows
-    >>> params = np.array([[[1.0, 0.0]], [[-2.0, 3.0]]])
-    >>> series = covariance.hermite_series(np.eye(1), flows.Linear(), params)
-    >>> covariance.correlation_at_equal_inputs(series)[0, 1].round(6)
-    array([-1.])
     """
     h = series.coefficients[:, :, 1:]
     covariance = np.einsum("cnk,dnk->cdn", h, h)

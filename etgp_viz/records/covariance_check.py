@@ -65,83 +65,49 @@ NUM_DOTS = 200
 
 @dataclass(frozen=True)
 class Variances:
-    """Var[f^c(x)] of each class, by the series and by Monte Carlo.
+    """Var[f^c(x)] of each class, by the series and by Monte Carlo."""
 
-    Attributes
-    ----------
-    x : inputs ``[N]``
-    latent : K(x, x) ``[N]``
-    analytic, estimate, standard_error : ``[C, N]``
-    at : the marked input
-    """
-
-    x: np.ndarray
-    latent: np.ndarray
-    analytic: np.ndarray
+    x: np.ndarray  # inputs [N]
+    latent: np.ndarray  # K(x, x) [N]
+    analytic: np.ndarray  # [C, N], as are the next two
     estimate: np.ndarray
     standard_error: np.ndarray
-    at: float
+    at: float  # the marked input
 
 
 @dataclass(frozen=True)
 class EqualInputs:
-    """Corr[f^c(x), f^d(x)] of each pair of classes.
+    """Corr[f^c(x), f^d(x)] of each pair of classes."""
 
-    Attributes
-    ----------
-    x : inputs ``[N]``
-    pairs : the classes c < d of each row of `correlation`
-    correlation : ``[C(C−1)/2, N]``; NaN where a process does not vary
-    at : the marked input
-    """
-
-    x: np.ndarray
-    pairs: tuple[tuple[int, int], ...]
-    correlation: np.ndarray
-    at: float
+    x: np.ndarray  # inputs [N]
+    pairs: tuple[tuple[int, int], ...]  # the classes c < d of each row of `correlation`
+    correlation: np.ndarray  # [C(C−1)/2, N]; NaN where a process does not vary
+    at: float  # the marked input
 
 
 @dataclass(frozen=True)
 class TwoClasses:
-    """Joint draws of two classes at one input: points on a curve, whatever their correlation.
+    """Joint draws of two classes at one input: points on a curve, whatever their correlation."""
 
-    Attributes
-    ----------
-    at : the input
-    c, d : the classes
-    values : draws of f^c(at) and f^d(at), sorted by the first ``[2, S]``
-    correlation : Corr[f^c(at), f^d(at)] by the series
-    """
-
-    at: float
+    at: float  # the input
     c: int
     d: int
-    values: np.ndarray
-    correlation: float
+    values: np.ndarray  # draws of f^c(at) and f^d(at), sorted by the first [2, S]
+    correlation: float  # Corr[f^c(at), f^d(at)] by the series
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A covariance by the series and by Monte Carlo, entry by entry.
+    """A covariance by the series and by Monte Carlo, entry by entry."""
 
-    Attributes
-    ----------
-    x : inputs ``[N]``
-    rows, columns : the classes of the blocks, from the top and from the left
-    analytic, estimate, standard_error : ``[N·rows, N·columns]``
-    num_draws : S
-    share_deviation : bound on the standard deviation of `share`, see `share_deviation_bound`
-    tolerance, expected_share : `WITHIN` and `EXPECTED_SHARE`
-    """
-
-    x: np.ndarray
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
-    analytic: np.ndarray
+    x: np.ndarray  # inputs [N]
+    rows: tuple[int, ...]  # classes of the blocks from the top
+    columns: tuple[int, ...]  # and from the left
+    analytic: np.ndarray  # [N·rows, N·columns], as are the next two
     estimate: np.ndarray
     standard_error: np.ndarray
-    num_draws: int
-    share_deviation: float
+    num_draws: int  # S
+    share_deviation: float  # bound on that of `share`, see `share_deviation_bound`
     tolerance: ClassVar[float] = WITHIN
     expected_share: ClassVar[float] = EXPECTED_SHARE
 
@@ -174,37 +140,22 @@ class Convergence:
     """The error of a Monte Carlo covariance against the number of draws.
 
     Errors are root mean squares over the entries, as shares of that of the analytic covariance.
-
-    Attributes
-    ----------
-    sizes : numbers m of draws ``[K]``
-    error : of the estimate from the first m draws ``[K]``
-    expected : the standard error with m draws, falling like 1/√m ``[K]``
-    left_out : a bound on what the series leaves out, which no number of draws can reduce
     """
 
-    sizes: np.ndarray
-    error: np.ndarray
-    expected: np.ndarray
-    left_out: float
+    sizes: np.ndarray  # numbers m of draws [K]
+    error: np.ndarray  # of the estimate from the first m draws [K]
+    expected: np.ndarray  # the standard error with m draws, falling like 1/√m [K]
+    left_out: float  # bound on what the series leaves out, which no number of draws can reduce
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues of the joint covariance of all C·N values, falling, as shares of their sum.
+    """Eigenvalues of the joint covariance of all C·N values, falling, as shares of their sum."""
 
-    Attributes
-    ----------
-    joint : of the C processes that share f₀ ``[C·N]``
-    independent : of C independent processes with the same covariances ``[C·N]``
-    num_inputs : N
-    num_terms : terms in the sum of the series; each has a rank of at most N
-    """
-
-    joint: np.ndarray
-    independent: np.ndarray
-    num_inputs: int
-    num_terms: int
+    joint: np.ndarray  # of the C processes that share f₀ [C·N]
+    independent: np.ndarray  # of C independent processes with the same covariances [C·N]
+    num_inputs: int  # N
+    num_terms: int  # terms in the sum of the series; each has a rank of at most N
 
     @property
     def rank(self) -> int:
@@ -214,18 +165,11 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Terms:
-    """The share of the variance that each term of the series explains.
+    """The share of the variance that each term of the series explains."""
 
-    Attributes
-    ----------
-    share : Σ_x h_n^c(x)² / Σ_x Var[f^c(x)] for n = 1, 2, … ``[C, order]``
-    left_out : the share of all terms beyond `num_terms` ``[C]``
-    num_terms : terms in the sum
-    """
-
-    share: np.ndarray
-    left_out: np.ndarray
-    num_terms: int
+    share: np.ndarray  # Σ_x h_n^c(x)² / Σ_x Var[f^c(x)] for n = 1, 2, … [C, order]
+    left_out: np.ndarray  # the share of all terms beyond `num_terms` [C]
+    num_terms: int  # terms in the sum
 
 
 @check_shapes("x: [N]", "K: [N, N]", "F: [C, S, N]")
@@ -238,11 +182,8 @@ def variances(
 
     Parameters
     ----------
-    x : inputs ``[N]``
-    K : covariance of f₀ ``[N, N]``
-    series : of the C processes at N inputs, see `covariance.hermite_series`
-    F : joint draws of the processes ``[C, S, N]``
-    at : an input to mark
+    x, K, at : inputs ``[N]``, the covariance of f₀ there ``[N, N]``, and an input to mark
+    series, F : of the C processes, see `covariance.hermite_series`, and draws ``[C, S, N]``
 
     Returns
     -------
@@ -250,12 +191,11 @@ def variances(
     """
     S = F.shape[1]
     squares = (F - F.mean(axis=1, keepdims=True)) ** 2
-    estimate = squares.sum(axis=1) / (S - 1)
     return Variances(
         x=x,
         latent=np.diag(K),
         analytic=np.sum(series.coefficients[:, :, 1:] ** 2, axis=-1),
-        estimate=estimate,
+        estimate=squares.sum(axis=1) / (S - 1),
         standard_error=squares.std(axis=1) / np.sqrt(S),
         at=at,
     )
@@ -267,9 +207,7 @@ def equal_inputs(x: np.ndarray, series: HermiteSeries, at: float = 0.0) -> Equal
 
     Parameters
     ----------
-    x : inputs ``[N]``
-    series : of the C processes at N inputs, see `covariance.hermite_series`
-    at : an input to mark
+    x, series, at : inputs ``[N]``, the series of the C processes there, and an input to mark
 
     Returns
     -------
@@ -288,11 +226,8 @@ def two_classes(
 
     Parameters
     ----------
-    x : inputs ``[N]``
-    series : of the C processes at N inputs, see `covariance.hermite_series`
-    F : joint draws of the processes ``[C, S, N]``
-    c, d : the two classes, 0 … C−1
-    at : an input
+    x, series, F : inputs ``[N]``, and the series and draws ``[C, S, N]`` of the C processes there
+    c, d, at : the two classes, 0 … C−1, and an input
 
     Returns
     -------
@@ -312,16 +247,15 @@ def compare(
 
     Parameters
     ----------
-    x : inputs ``[N]``
-    series : of the C processes at N inputs, see `covariance.hermite_series`
-    F : joint draws of the processes ``[C, S, N]``
+    x, series, F : inputs ``[N]``, and the series and draws ``[C, S, N]`` of the C processes there
     pair : classes (c, d) of the rows and columns; None for all classes
 
     Returns
     -------
     a `Comparison` record
     """
-    rows, columns = _block_classes(len(F), pair)
+    all_classes = tuple(range(len(F)))
+    rows, columns = (all_classes, all_classes) if pair is None else ((pair[0],), (pair[1],))
     estimate, standard_error = empirical(_stacked(F, rows), _stacked(F, columns))
     return Comparison(
         x=x,
@@ -341,9 +275,7 @@ def convergence(series: HermiteSeries, F: np.ndarray, comparison: Comparison) ->
 
     Parameters
     ----------
-    series : of the C processes at N inputs, see `covariance.hermite_series`
-    F : joint draws of the processes ``[C, S, N]``
-    comparison : of the same series and draws, see `compare`
+    series, F, comparison : the series, the draws ``[C, S, N]``, and what `compare` made of them
 
     Returns
     -------
@@ -386,8 +318,7 @@ def terms(full: HermiteSeries, num_terms: int) -> Terms:
 
     Parameters
     ----------
-    full : a long series of the C processes at N inputs
-    num_terms : where the sum ends
+    full, num_terms : a long series of the C processes at N inputs, and where its sum ends
 
     Returns
     -------
@@ -430,14 +361,6 @@ def share_deviation_bound(correlation: np.ndarray) -> float:
 
 # Their names in version 0.1.
 Together, together, wobble_of_share = TwoClasses, two_classes, share_deviation_bound
-
-
-def _block_classes(
-    num_classes: int, pair: tuple[int, int] | None
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    if pair is None:
-        return tuple(range(num_classes)), tuple(range(num_classes))
-    return (pair[0],), (pair[1],)
 
 
 def _stacked(F: np.ndarray, classes: tuple[int, ...]) -> np.ndarray:

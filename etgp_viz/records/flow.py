@@ -1,4 +1,24 @@
-"""One Gaussian process under one flow: paths, the map itself, marginals and covariances."""
+"""One Gaussian process under one flow: paths, the map itself, marginals and covariances.
+
+>>> from etgp_viz import flows, prior
+>>> from etgp_viz.records import flow as flow_records
+>>> x, flow, params = np.arange(2.0), flows.Linear(), np.array([[2.0, 1.0]] * 2)  # f = 2·f₀ + 1
+>>> flow_records.paths(x, np.array([[0.5, 1.0]]), np.ones(2), flow, params).warped
+array([[2., 3.]])
+>>> flow_records.parameters(x, flow, params).names
+('a', 'b')
+>>> mean, deviation, skewness = flow_records.marginal(0.0, 1.0, flow, params[0]).moments
+>>> round(mean, 2), round(deviation, 2)
+(1.0, 2.0)
+>>> K = np.array([[1.0, 0.9], [0.9, 1.0]])
+>>> round(flow_records.two_points(x, K, prior.noise(0, 1000, 2)).correlation, 1)
+0.9
+>>> flow_records.covariance(x, K, flow, np.array([[1.0, 0.0], [2.0, 0.0]])).values.round(6)
+array([[1. , 1.8],
+       [1.8, 4. ]])
+>>> flow_records.not_toeplitz(K), round(flow_records.not_toeplitz(np.diag([1.0, 3.0])), 3)
+(0.0, 0.447)
+"""
 
 from dataclasses import dataclass
 
@@ -27,41 +47,24 @@ MAX_DENSITY = 1e3
 
 @dataclass(frozen=True)
 class WarpedPaths:
-    """Draws of f₀ over x, before and after a flow.
+    """Draws of f₀ over x, before and after a flow."""
 
-    Attributes
-    ----------
-    x : inputs ``[N]``
-    latent : draws of f₀ ``[S, N]``
-    warped : G(f₀(x); θ(x)) ``[S, N]``
-    latent_band, warped_band : limits of the central 95 % at each x ``[2, N]``
-    at : the marked input
-    """
-
-    x: np.ndarray
-    latent: np.ndarray
-    warped: np.ndarray
-    latent_band: np.ndarray
+    x: np.ndarray  # inputs [N]
+    latent: np.ndarray  # draws of f₀ [S, N]
+    warped: np.ndarray  # G(f₀(x); θ(x)) [S, N]
+    latent_band: np.ndarray  # limits of the central 95 % at each x [2, N]
     warped_band: np.ndarray
-    at: float
+    at: float  # the marked input
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of a flow over x, constrained: the numbers that appear in its formula.
+    """The parameters of a flow over x, constrained: the numbers that appear in its formula."""
 
-    Attributes
-    ----------
-    x : inputs ``[N]``
-    names : of the P parameters
-    values : ``[N, P]``
-    at : the marked input
-    """
-
-    x: np.ndarray
-    names: tuple[str, ...]
-    values: np.ndarray
-    at: float
+    x: np.ndarray  # inputs [N]
+    names: tuple[str, ...]  # of the P parameters
+    values: np.ndarray  # [N, P]
+    at: float  # the marked input
 
 
 @dataclass(frozen=True)
@@ -69,23 +72,14 @@ class Marginal:
     """A flow at one input x, and the density of the process there before and after it.
 
     The inverse can be drawn without a formula: it is the same points with their axes swapped.
-
-    Attributes
-    ----------
-    at : the input x
-    f : values of the latent ``[F]``
-    g : G(f) ``[F]``
-    slope : |dG/df| ``[F]``
-    base_density : of f₀(x) at f ``[F]``
-    warped_density : of f(x) = G(f₀(x)) at g, base_density/slope ``[F]``
     """
 
-    at: float
-    f: np.ndarray
-    g: np.ndarray
-    slope: np.ndarray
-    base_density: np.ndarray
-    warped_density: np.ndarray
+    at: float  # the input x
+    f: np.ndarray  # values of the latent [F]
+    g: np.ndarray  # G(f) [F]
+    slope: np.ndarray  # |dG/df| [F]
+    base_density: np.ndarray  # of f₀(x) at f [F]
+    warped_density: np.ndarray  # of f(x) = G(f₀(x)) at g, base_density/slope [F]
 
     @property
     def moments(self) -> tuple[float, float, float]:
@@ -105,20 +99,12 @@ class Marginal:
 
 @dataclass(frozen=True)
 class TwoPoints:
-    """Joint draws of one process at two inputs.
+    """Joint draws of one process at two inputs."""
 
-    Attributes
-    ----------
-    x : the two inputs ``[2]``
-    draws : f(x₁) and f(x₂) ``[2, S]``
-    contour : a closed curve with 95 % of the probability inside ``[2, G]``
-    name : of the process, "f₀" or "f"
-    """
-
-    x: np.ndarray
-    draws: np.ndarray
-    contour: np.ndarray
-    name: str
+    x: np.ndarray  # the two inputs [2]
+    draws: np.ndarray  # f(x₁) and f(x₂) [2, S]
+    contour: np.ndarray  # a closed curve with 95 % of the probability inside [2, G]
+    name: str  # of the process, "f₀" or "f"
 
     @property
     def correlation(self) -> float:
@@ -128,18 +114,11 @@ class TwoPoints:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix over pairs of inputs, such as a covariance.
+    """A matrix over pairs of inputs, such as a covariance."""
 
-    Attributes
-    ----------
-    x : inputs ``[N]``, equally spaced
-    values : ``[N, N]``
-    name : title of the matrix, such as "Cov[f(x), f(x′)]"
-    """
-
-    x: np.ndarray
-    values: np.ndarray
-    name: str
+    x: np.ndarray  # equally spaced inputs [N]
+    values: np.ndarray  # [N, N]
+    name: str  # title of the matrix, such as "Cov[f(x), f(x′)]"
 
 
 @check_shapes("K: [N, N]")
@@ -156,13 +135,6 @@ def not_toeplitz(K: np.ndarray) -> float:
     Returns
     -------
     share in [0, 1]
-
-    Examples
-    --------
-    >>> not_toeplitz(np.array([[1.0, 0.5], [0.5, 1.0]]))
-    0.0
-    >>> round(not_toeplitz(np.diag([1.0, 3.0])), 3)
-    0.447
     """
     N = len(K)
     lag = np.arange(N)[:, None] - np.arange(N)[None, :] + N - 1
@@ -183,37 +155,19 @@ def paths(
 
     Parameters
     ----------
-    x : inputs ``[N]``
-    latent : draws of f₀ ``[S, N]``
-    variance : of f₀ at each input ``[N]``
-    flow : the family of maps G
-    params : raw parameters θ(x) ``[N, P]``
-    at : an input to mark
+    x, at : inputs ``[N]``, and one to mark
+    latent, variance : draws of f₀ ``[S, N]``, and its variance at each input ``[N]``
+    flow, params : the family of maps G, and its raw parameters θ(x) ``[N, P]``
 
     Returns
     -------
     a `WarpedPaths` record
-
-    Examples
-    --------
-    >>> from etgp_viz import flows
-    >>> x, latent, params = np.arange(2.0), np.array([[0.5, 1.0]]), np.array([[2.0, 1.0]] * 2)
-    >>> record = paths(x, latent, np.ones(2), flows.Linear(), params)
-    >>> record.warped
-    array([[2., 3.]])
     """
     # G is monotone, so it takes quantiles to quantiles; a decreasing one swaps them.
     band = Z95 * np.sqrt(variance) * np.array([[-1.0], [1.0]])
     warped = flow.forward(np.concatenate([latent, band]), params).numpy()
     S = len(latent)
-    return WarpedPaths(
-        x=x,
-        latent=latent,
-        warped=warped[:S],
-        latent_band=band,
-        warped_band=np.sort(warped[S:], axis=0),
-        at=at,
-    )
+    return WarpedPaths(x, latent, warped[:S], band, np.sort(warped[S:], axis=0), at)
 
 
 @check_shapes("x: [N]", "params: [N, P]")
@@ -222,20 +176,12 @@ def parameters(x: np.ndarray, flow: Flow, params: np.ndarray, at: float = 0.0) -
 
     Parameters
     ----------
-    x : inputs ``[N]``
-    flow : the family of maps
-    params : raw parameters ``[N, P]``
-    at : an input to mark
+    x, at : inputs ``[N]``, and one to mark
+    flow, params : the family of maps, and its raw parameters ``[N, P]``
 
     Returns
     -------
     a `Parameters` record
-
-    Examples
-    --------
-    >>> from etgp_viz import flows
-    >>> parameters(np.zeros(1), flows.Linear(), np.array([[2.0, 1.0]])).names
-    ('a', 'b')
     """
     return Parameters(x, flow.param_names, flow.constrain(params).numpy(), at)
 
@@ -248,22 +194,12 @@ def marginal(at: float, variance: float, flow: Flow, params: np.ndarray) -> Marg
 
     Parameters
     ----------
-    at : the input x
-    variance : of f₀ there
-    flow : the family of maps
-    params : raw parameters there ``[P]``
+    at, variance : the input x, and the variance of f₀ there
+    flow, params : the family of maps, and its raw parameters there ``[P]``
 
     Returns
     -------
     a `Marginal` record
-
-    Examples
-    --------
-    >>> from etgp_viz import flows
-    >>> record = marginal(0.0, 1.0, flows.Linear(), np.array([2.0, 1.0]))
-    >>> mean, deviation, skewness = record.moments  # of 2·f₀ + 1
-    >>> round(mean, 2), round(deviation, 2)
-    (1.0, 2.0)
     """
     deviation = np.sqrt(variance)
     f = np.linspace(-REACH, REACH, 161) * deviation
@@ -288,22 +224,13 @@ def two_points(
 
     Parameters
     ----------
-    x : the two inputs ``[2]``
-    K : covariance of f₀ there ``[2, 2]``
+    x, K : the two inputs ``[2]``, and the covariance of f₀ there ``[2, 2]``
     noise : standard normal numbers ``[S, 2]``
     flow, params : the family of maps, and its raw parameters at the two inputs ``[2, P]``
 
     Returns
     -------
     a `TwoPoints` record
-
-    Examples
-    --------
-    >>> from etgp_viz import prior
-    >>> K = np.array([[1.0, 0.9], [0.9, 1.0]])
-    >>> record = two_points(np.array([0.0, 0.5]), K, prior.noise(0, 1000, 2))
-    >>> round(record.correlation, 1)
-    0.9
     """
     angle = np.linspace(0.0, 2.0 * np.pi, 121)
     circle = R95 * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
@@ -320,21 +247,11 @@ def covariance(x: np.ndarray, K: np.ndarray, flow: Flow, params: np.ndarray) -> 
 
     Parameters
     ----------
-    x : inputs ``[N]``
-    K : covariance of f₀ there ``[N, N]``
-    flow : the family of maps
-    params : raw parameters ``[N, P]``
+    x, K : inputs ``[N]``, and the covariance of f₀ there ``[N, N]``
+    flow, params : the family of maps, and its raw parameters ``[N, P]``
 
     Returns
     -------
     a `Matrix` record
-
-    Examples
-    --------
-    >>> from etgp_viz import flows
-    >>> K, params = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[1.0, 0.0], [2.0, 0.0]])
-    >>> covariance(np.arange(2.0), K, flows.Linear(), params).values.round(6)
-    array([[1., 1.],
-           [1., 4.]])
     """
     return Matrix(x, hermite_series(K, flow, params[None]).pair(0, 0), "Cov[f(x), f(x′)]")

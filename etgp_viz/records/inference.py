@@ -48,16 +48,10 @@ REFERENCE = 401
 
 @dataclass(frozen=True)
 class Window:
-    """The grid of a picture: x over one input, or x by y over two.
+    """The grid of a picture: x over one input, or x by y over two."""
 
-    Attributes
-    ----------
-    x : ``[G]``
-    y : ``[H]``, or None for one input
-    """
-
-    x: np.ndarray
-    y: np.ndarray | None
+    x: np.ndarray  # [G]
+    y: np.ndarray | None  # [H]; None for one input
 
     @property
     def inputs(self) -> np.ndarray:
@@ -74,42 +68,25 @@ class Window:
 
 @dataclass(frozen=True)
 class Latent:
-    """q(f₀) over a window, and the inducing points.
-
-    Attributes
-    ----------
-    window : its grid
-    mean, deviation : of q(f₀), in the shape of the window
-    Z : inducing points ``[M, D]``
-    cut : the second input of `Warped`; None for one input
-    """
+    """q(f₀) over a window, and the inducing points."""
 
     window: Window
-    mean: np.ndarray
-    deviation: np.ndarray
-    Z: np.ndarray
-    cut: float | None
+    mean: np.ndarray  # of q(f₀), in the shape of the window
+    deviation: np.ndarray  # the same
+    Z: np.ndarray  # inducing points [M, D]
+    cut: float | None  # the second input of `Warped`; None for one input
 
 
 @dataclass(frozen=True)
 class Classes:
-    """Class probabilities over a window, beside the data.
-
-    Attributes
-    ----------
-    window : its grid
-    probabilities : ``[C, G]`` or ``[C, H, G]``
-    X, labels : the data ``[N, D]``, ``[N]``
-    samples : dropout draws in the average; 0 for the point estimate
-    accuracy : share of the data whose likeliest class is the label
-    """
+    """Class probabilities over a window, beside the data."""
 
     window: Window
-    probabilities: np.ndarray
-    X: np.ndarray
-    labels: np.ndarray
-    samples: int
-    accuracy: float
+    probabilities: np.ndarray  # [C, G] or [C, H, G]
+    X: np.ndarray  # the data [N, D]
+    labels: np.ndarray  # [N]
+    samples: int  # dropout draws in the average; 0 for the point estimate
+    accuracy: float  # share of the data whose likeliest class is the label
 
     @property
     def winner(self) -> np.ndarray:
@@ -131,20 +108,12 @@ class Classes:
 
 @dataclass(frozen=True)
 class Warped:
-    """The posterior of the C warped processes along a line.
+    """The posterior of the C warped processes along a line."""
 
-    Attributes
-    ----------
-    x : the first input along the line ``[G]``
-    median : ``[C, G]``
-    band : limits of the central 95 % ``[2, C, G]``
-    cut : the second input, the same along the line; None for one input
-    """
-
-    x: np.ndarray
-    median: np.ndarray
-    band: np.ndarray
-    cut: float | None
+    x: np.ndarray  # the first input along the line [G]
+    median: np.ndarray  # [C, G]
+    band: np.ndarray  # limits of the central 95 % [2, C, G]
+    cut: float | None  # the second input, the same along the line; None for one input
 
 
 @dataclass(frozen=True)
@@ -159,24 +128,14 @@ class Beliefs:
 
 @dataclass(frozen=True)
 class NodeErrors:
-    """Errors of the expected log-likelihood per row, E_{q(f₀)}[log p(y | f₀)], of a model.
+    """Errors of the expected log-likelihood per row, E_{q(f₀)}[log p(y | f₀)], of a model."""
 
-    Attributes
-    ----------
-    nodes : numbers Q of Gauss–Hermite nodes ``[K]``
-    quadrature : absolute error with Q nodes ``[K]``
-    draws : numbers S of Monte Carlo draws for each row ``[J]``
-    monte_carlo : absolute error of one estimate with S draws ``[J]``
-    standard_error : root mean square of that error, σ/√S ``[J]``
-    used : the number Q that the model itself uses
-    """
-
-    nodes: np.ndarray
-    quadrature: np.ndarray
-    draws: np.ndarray
-    monte_carlo: np.ndarray
-    standard_error: np.ndarray
-    used: int
+    nodes: np.ndarray  # numbers Q of Gauss–Hermite nodes [K]
+    quadrature: np.ndarray  # absolute error with Q nodes [K]
+    draws: np.ndarray  # numbers S of Monte Carlo draws for each row [J]
+    monte_carlo: np.ndarray  # absolute error of one estimate with S draws [J]
+    standard_error: np.ndarray  # root mean square of that error, σ/√S [J]
+    used: int  # the number Q that the model itself uses
 
 
 def window(X: np.ndarray) -> Window:
@@ -213,12 +172,10 @@ def look(
 
     Parameters
     ----------
-    model : with one or two inputs, as the window
-    where : the grid of the pictures, see `window`
+    model, where : an ETGP with one or two inputs, and a grid of as many, see `window`
     data : ``(X [N, D], Y [N, 1])``
     cut : with two inputs, the second input for which the warped processes are shown
-    samples : dropout draws of the Bayesian average, one set for each input
-    seed : of these draws
+    samples, seed : of the dropout draws of the Bayesian average, one set for each input
 
     Returns
     -------
@@ -258,9 +215,7 @@ def warped(model: ETGP, where: Window, cut: float = 0.0) -> Warped:
 
     Parameters
     ----------
-    model : with one or two inputs, as the window
-    where : the grid of the pictures, see `window`
-    cut : with two inputs, the second input of the line
+    model, where, cut : see `look`
 
     Returns
     -------
@@ -293,9 +248,7 @@ def undecided(
 
     Parameters
     ----------
-    where : the grid of the picture, see `window`
-    data : ``(X [N, D], Y [N, 1])``
-    num_classes : C
+    where, data, num_classes : the grid, ``(X [N, D], Y [N, 1])``, and C
     samples : of the Bayesian average; 0 for the point estimate
 
     Returns
@@ -321,8 +274,7 @@ def processes_at(model: ETGP, X: np.ndarray, z: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    model : an ETGP
-    X : inputs ``[N, D]``
+    model, X : an ETGP, and inputs ``[N, D]``
     z : standard deviations from the mean of q(f₀) ``[N, K]``, or ``[1, K]`` for all inputs alike
 
     Returns
@@ -341,9 +293,7 @@ def node_errors(model: ETGP, data: tuple[np.ndarray, np.ndarray], seed: int = 0)
 
     Parameters
     ----------
-    model : an ETGP
-    data : ``(X [N, D], Y [N, 1])``
-    seed : of the draws
+    model, data, seed : an ETGP, ``(X [N, D], Y [N, 1])``, and the seed of the draws
 
     Returns
     -------

@@ -4,7 +4,7 @@
 starts no thread: the caller decides how often to look.
 """
 
-from collections.abc import Iterator
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,22 +25,13 @@ POINTS = 150
 
 @dataclass(frozen=True)
 class Curve:
-    """The ELBO and its parts over the steps of a training run: elbo = expected − kl − penalty.
+    """The ELBO and its parts over the steps of a training run: elbo = expected − kl − penalty."""
 
-    Attributes
-    ----------
-    steps : steps taken before each measurement ``[K]``: 0, 1, …, thinned if there are many
-    elbo : ``[K]``
-    expected : expected log-likelihood, scaled from the mini-batch to all data ``[K]``
-    kl : KL[q(u₀) ‖ p(u₀)] ``[K]``
-    penalty : KL_W, the weight decay of the network ``[K]``
-    """
-
-    steps: np.ndarray
-    elbo: np.ndarray
-    expected: np.ndarray
-    kl: np.ndarray
-    penalty: np.ndarray
+    steps: np.ndarray  # steps taken before each measurement [K]: 0, 1, …, thinned if many
+    elbo: np.ndarray  # [K]
+    expected: np.ndarray  # expected log-likelihood, scaled from the mini-batch to all data [K]
+    kl: np.ndarray  # KL[q(u₀) ‖ p(u₀)] [K]
+    penalty: np.ndarray  # KL_W, the weight decay of the network [K]
 
 
 class LiveTraining:
@@ -69,8 +60,7 @@ class LiveTraining:
     >>> training.steps
     0
 
-    Then ``training.step(50)`` takes 50 steps, ``training.curve()`` returns the ELBO so far, and
-    ``training.learning_rate = 0.01`` holds from the next step on.
+    Then ``training.step(50)`` takes 50 steps, and ``training.curve()`` returns the ELBO so far.
     """
 
     def __init__(
@@ -90,7 +80,8 @@ class LiveTraining:
         self.learning_rate = check_positive(learning_rate, "learning_rate")
         self._seed = check_count(seed, "seed", minimum=0)
         self._batches = Batches(len(X), batch_size, seed)
-        self._rows = self._row_batches()
+        # Rows of each step, epoch after epoch without end; None for all rows.
+        self._rows = itertools.chain.from_iterable(map(self._batches.of_epoch, itertools.count()))
         self._measured: list[tuple[float, float, float]] = []
         self._best_elbo: float = -np.inf
         self._best: list[Any] | None = None
@@ -126,26 +117,17 @@ class LiveTraining:
 
     @cached_property
     def _optimiser(self) -> Optimiser:
-        options: dict[str, Any] = {"natural_gradients": None, "seed": self._seed}
-        return Optimiser(self.model, self._data, None, learning_rate=self.learning_rate, **options)
+        return Optimiser(
+            self.model, self._data, None, learning_rate=self.learning_rate, seed=self._seed
+        )
 
     @cached_property
     def _penalties(self) -> Any:
         """KL[q(u₀) ‖ p(u₀)] and KL_W, compiled."""
         model = self.model
-
-        @tf.function(autograph=False)
-        def penalties() -> tuple[tf.Tensor, tf.Tensor]:
-            return model.prior_kl(), model.network.prior_penalty()
-
-        return penalties
-
-    def _row_batches(self) -> Iterator[tf.Tensor | None]:
-        """Rows of each step, epoch after epoch without end; None for all rows."""
-        epoch = 0
-        while True:
-            yield from self._batches.of_epoch(epoch)
-            epoch += 1
+        return tf.function(
+            lambda: (model.prior_kl(), model.network.prior_penalty()), autograph=False
+        )
 
     def _record_step(self) -> None:
         """Record the step, and the parameters if it completes the best epoch so far."""

@@ -2,6 +2,32 @@
 
 The noise behind a draw is kept apart from every parameter, so that a slider bends the *same* draw
 instead of showing a new one.
+
+>>> from etgp_viz import flows, prior
+>>> K = prior.covariance_matrix(prior.kernel("rbf", lengthscale=1.0), np.array([0.0, 1.0]))
+>>> K.round(3)
+array([[1.   , 0.607],
+       [0.607, 1.   ]])
+>>> prior.draw(K, prior.noise(0, 5, 2)).shape  # five draws of f₀ at two inputs
+(5, 2)
+>>> prior.noise(0, 3).round(2)
+array([ 0.13, -0.13,  0.64])
+>>> prior.profile([0.0, 2.0, 2.0], np.array([0.0, 0.25, 0.5, 0.75]))
+array([0.   , 1.375, 2.   , 2.   ])
+>>> profiles = {"a": (1.0, 2.0, 3.0), "b": (0.0, 0.0, 0.0)}
+>>> prior.params_from_profiles(flows.Linear(), profiles, np.array([-1.0, 1.0]), (-1.0, 1.0))
+array([[1., 0.],
+       [3., 0.]])
+>>> prior.interpolate_from_identity(flows.Linear(), np.array([3.0, 1.0]), 0.5)
+array([2. , 0.5])
+>>> prior.then_linear(np.array([[-1.0]]), np.array([[1.0, 2.0]]), np.array([[0.0, 0.5]]))
+array([[[-1. ,  1. ,  0. ],
+        [-1. ,  2. ,  0.5]]])
+>>> prior.random_network(flows.SAL(1), 3, seed=1)(np.zeros((5, 1))).shape
+TensorShape([5, 3, 4])
+>>> prior.probabilities(np.array([[0.0, 2.0], [0.0, 0.0]])).round(2)
+array([[0.5 , 0.88],
+       [0.5 , 0.12]])
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,17 +43,8 @@ from etgp_viz.core.network import FlowNetwork
 from etgp_viz.rivals.kernels import NeuralNetwork
 
 __all__ = [
-    "JITTER",
-    "KERNELS",
-    "covariance_matrix",
-    "draw",
-    "interpolate_from_identity",
-    "kernel",
-    "noise",
-    "params_from_profiles",
-    "probabilities",
-    "profile",
-    "random_network",
+    *("JITTER", "KERNELS", "covariance_matrix", "draw", "interpolate_from_identity", "kernel"),
+    *("noise", "params_from_profiles", "probabilities", "profile", "random_network"),
     "then_linear",
 ]
 
@@ -57,39 +74,29 @@ def kernel(
     ----------
     name : a key of `KERNELS`
     lengthscale : ℓ > 0; "arccos" and "nnet" have weights of variance 1/ℓ² instead
-    variance : of the process, > 0
-    period : of the periodic kernel, > 0; the others ignore it
+    variance, period : > 0, of the process and of the periodic kernel; the others have no period
 
     Returns
     -------
     a GPflow kernel
-
-    Examples
-    --------
-    >>> from etgp_viz import prior
-    >>> type(prior.kernel("matern32", lengthscale=0.5)).__name__
-    'Matern32'
     """
     check_choice(name, "name", tuple(KERNELS))
     ell, v = check_positive(lengthscale, "lengthscale"), check_positive(variance, "variance")
-    match name:
-        case "rbf":
-            return gpflow.kernels.SquaredExponential(v, ell)
-        case "matern52":
-            return gpflow.kernels.Matern52(v, ell)
-        case "matern32":
-            return gpflow.kernels.Matern32(v, ell)
-        case "matern12":
-            return gpflow.kernels.Matern12(v, ell)
-        case "rational":
-            return gpflow.kernels.RationalQuadratic(v, ell)
-        case "periodic":
-            base = gpflow.kernels.SquaredExponential(v, ell)
-            return gpflow.kernels.Periodic(base, check_positive(period, "period"))
-        case "arccos":
-            return gpflow.kernels.ArcCosine(0, v, weight_variances=ell**-2)
-        case _:
-            return NeuralNetwork(v, weight_variances=ell**-2)
+    if name == "periodic":
+        base = gpflow.kernels.SquaredExponential(v, ell)
+        return gpflow.kernels.Periodic(base, check_positive(period, "period"))
+    if name == "arccos":
+        return gpflow.kernels.ArcCosine(0, v, weight_variances=ell**-2)
+    if name == "nnet":
+        return NeuralNetwork(v, weight_variances=ell**-2)
+    stationary = {
+        "rbf": gpflow.kernels.SquaredExponential,
+        "matern52": gpflow.kernels.Matern52,
+        "matern32": gpflow.kernels.Matern32,
+        "matern12": gpflow.kernels.Matern12,
+        "rational": gpflow.kernels.RationalQuadratic,
+    }
+    return stationary[name](v, ell)
 
 
 @check_shapes("x: [N]", "return: [N, N]")
@@ -98,19 +105,11 @@ def covariance_matrix(kernel: gpflow.kernels.Kernel, x: np.ndarray) -> np.ndarra
 
     Parameters
     ----------
-    kernel : a GPflow kernel of one input
-    x : inputs ``[N]``
+    kernel, x : a GPflow kernel of one input, and inputs ``[N]``
 
     Returns
     -------
     array ``[N, N]``
-
-    Examples
-    --------
-    >>> from etgp_viz import prior
-    >>> prior.covariance_matrix(prior.kernel("rbf"), np.array([0.0, 1.0])).round(3)
-    array([[1.   , 0.607],
-           [0.607, 1.   ]])
     """
     return kernel(np.asarray(x, dtype=float)[:, None]).numpy()
 
@@ -121,19 +120,11 @@ def draw(K: np.ndarray, noise: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    K : covariance ``[N, N]``
-    noise : standard normal numbers ``[..., N]``, see `noise`
+    K, noise : covariance ``[N, N]``, and standard normal numbers ``[..., N]``, see `noise`
 
     Returns
     -------
     array ``[..., N]``, one draw for each row of noise
-
-    Examples
-    --------
-    >>> from etgp_viz import prior
-    >>> K = prior.covariance_matrix(prior.kernel("rbf"), np.linspace(-3.0, 3.0, 5))
-    >>> prior.draw(K, prior.noise(0, 2, 5)).shape  # two draws of f₀ at five inputs
-    (2, 5)
     """
     jitter = JITTER * np.mean(np.diag(K))
     return noise @ np.linalg.cholesky(K + jitter * np.eye(len(K))).T
@@ -144,18 +135,11 @@ def noise(seed: int, *shape: int) -> np.ndarray:
 
     Parameters
     ----------
-    seed : of the random numbers
-    shape : of the array; the first rows of a longer array are those of a shorter one
+    seed, shape : of the numbers; the first rows of a longer array are those of a shorter one
 
     Returns
     -------
     array of the given shape
-
-    Examples
-    --------
-    >>> from etgp_viz import prior
-    >>> prior.noise(0, 3).round(2)
-    array([ 0.13, -0.13,  0.64])
     """
     return np.random.default_rng(seed).standard_normal(shape)
 
@@ -173,42 +157,24 @@ def profile(knots: Sequence[float] | np.ndarray, share: np.ndarray) -> np.ndarra
     Returns
     -------
     array ``[N]``, or ``[N, …]``
-
-    Examples
-    --------
-    >>> from etgp_viz import prior
-    >>> prior.profile([0.0, 2.0, 2.0], np.array([0.0, 0.25, 0.5, 0.75]))
-    array([0.   , 1.375, 2.   , 2.   ])
     """
     return PchipInterpolator(np.linspace(0.0, 1.0, len(knots)), np.asarray(knots, float))(share)
 
 
 def params_from_profiles(
-    flow: Flow,
-    profiles: Mapping[str, Sequence[float]],
-    x: np.ndarray,
-    span: tuple[float, float],
+    flow: Flow, profiles: Mapping[str, Sequence[float]], x: np.ndarray, span: tuple[float, float]
 ) -> np.ndarray:
     """Raw parameters of a flow over x, from one `profile` for each parameter.
 
     Parameters
     ----------
-    flow : the family of maps, with P parameters
+    flow, x : the family of maps, with P parameters, and inputs ``[N]``
     profiles : name of each parameter → its (constrained) values at the knots
-    x : inputs ``[N]``
     span : inputs of the first and the last knot
 
     Returns
     -------
     array ``[N, P]``
-
-    Examples
-    --------
-    >>> from etgp_viz import flows, prior
-    >>> profiles = {"a": (1.0, 2.0, 3.0), "b": (0.0, 0.0, 0.0)}
-    >>> prior.params_from_profiles(flows.Linear(), profiles, np.array([-1.0, 1.0]), (-1.0, 1.0))
-    array([[1., 0.],
-           [3., 0.]])
     """
     if set(profiles) != set(flow.param_names):
         expected = ", ".join(flow.param_names)
@@ -224,19 +190,13 @@ def interpolate_from_identity(flow: Flow, values: np.ndarray, amount: float) -> 
 
     Parameters
     ----------
-    flow : the family of maps, with P parameters
-    values : constrained parameters ``[..., P]``, the numbers that appear in the flow's formula
-    amount : how far to go from the identity to the values
+    flow, values : the family of maps, and constrained parameters ``[..., P]``, the numbers that
+        appear in the flow's formula
+    amount : how far to go
 
     Returns
     -------
     array ``[..., P]``
-
-    Examples
-    --------
-    >>> from etgp_viz import flows, prior
-    >>> prior.interpolate_from_identity(flows.Linear(), np.array([3.0, 1.0]), 0.5)
-    array([2. , 0.5])
     """
     identity = flow.constrain(flow.identity_params()).numpy()
     return flow.unconstrain(identity + amount * (np.asarray(values) - identity)).numpy()
@@ -257,14 +217,6 @@ def then_linear(bend: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.nd
     Returns
     -------
     array ``[C, N, P + 2]``
-
-    Examples
-    --------
-    >>> from etgp_viz import prior
-    >>> scale, shift = np.array([[1.0, 2.0]]), np.array([[0.0, 0.5]])
-    >>> prior.then_linear(np.array([[-1.0]]), scale, shift)
-    array([[[-1. ,  1. ,  0. ],
-            [-1. ,  2. ,  0.5]]])
     """
     everywhere = np.broadcast_to(bend[:, None], (*scale.shape, bend.shape[-1]))
     return np.concatenate([everywhere, scale[:, :, None], shift[:, :, None]], axis=-1)
@@ -291,23 +243,13 @@ def random_network(
     Parameters
     ----------
     flow : the family of maps, with P parameters
-    num_classes : C
-    num_inputs : D
-    hidden : widths of the hidden layers
-    dropout : rate in [0, 1)
+    num_classes, num_inputs : C and D
+    hidden, dropout, seed : as in `FlowNetwork`
     amount : size of the changes along x; 0 gives (nearly) the identity
-    seed : of the weights
 
     Returns
     -------
     a network that maps ``[N, D]`` to raw parameters ``[N, C, P]``
-
-    Examples
-    --------
-    >>> from etgp_viz import flows, prior
-    >>> network = prior.random_network(flows.SAL(1), 3, seed=1)
-    >>> network(np.zeros((5, 1))).shape
-    TensorShape([5, 3, 4])
     """
     check_count(num_classes, "num_classes")
     check_nonnegative(amount, "amount")
@@ -339,12 +281,5 @@ def probabilities(F: np.ndarray) -> np.ndarray:
     Returns
     -------
     array ``[..., C, N]`` whose sum over the classes is 1
-
-    Examples
-    --------
-    >>> from etgp_viz import prior
-    >>> prior.probabilities(np.array([[0.0, 2.0], [0.0, 0.0]])).round(2)
-    array([[0.5 , 0.88],
-           [0.5 , 0.12]])
     """
     return softmax(F, axis=-2)

@@ -5,6 +5,17 @@ to use it (point estimate and Bayesian average of an ETGP, separate and shared k
 A figure of the paper is a row of such panels, one for each data set: accuracy, training and
 prediction time, fewer inducing points; log-likelihood in the appendix. A `Collection` is a table of
 experiments with the details of its runs.
+
+>>> from etgp_viz import experiments
+>>> panel = experiments.panel(experiments.reference(), "digits", rivals="stationary")
+>>> panel.labels
+('LINEAR', 'SAL', 'TANH', 'RBF', 'RBFCORR')
+>>> experiments.text_table([panel]).loc[("TANH", "ETGP, point estimate"), "digits accuracy"][:4]
+'0.97'
+>>> collection = experiments.Collection()
+>>> row = collection.run("digits", "etgp-tanh", "pe", 100)
+>>> collection.name(row), int(row["num_inducing"])
+('ETGP TANH PE', 100)
 """
 
 from __future__ import annotations
@@ -20,40 +31,25 @@ import pandas as pd
 
 from etgp_viz.checks import check_choice, check_count, check_nonnegative, fail
 from etgp_viz.experiments.results import load, load_detail, reference, reference_detail
+from etgp_viz.experiments.scoring import closest_look, select, summarise
 from etgp_viz.experiments.settings import MODELS, SPEED, model_label, short_name
-from etgp_viz.experiments.summary import closest_look, select, summarise
 from etgp_viz.records import close_up
 from etgp_viz.rivals import names
 
 __all__ = [
-    "METRICS",
-    "RIVALS",
-    "WAYS",
-    "Collection",
-    "Metric",
-    "Panel",
-    "Series",
-    "panel",
+    *("METRICS", "RIVALS", "WAYS", "Collection", "Metric", "Panel", "Series", "panel"),
     "text_table",
 ]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A column of the table.
+    """A column of the table."""
 
-    Attributes
-    ----------
-    column : its name
-    words : what it is
-    larger_is_better : whether larger values are better
-    digits : decimals in a table
-    """
-
-    column: str
-    words: str
+    column: str  # its name
+    words: str  # what it is
     larger_is_better: bool
-    digits: int = 3
+    digits: int = 3  # decimals in a table
 
     @property
     def log(self) -> bool:
@@ -93,48 +89,27 @@ WAYS = {
 
 @dataclass(frozen=True)
 class Series:
-    """The marks of one way to use models.
+    """The marks of one way to use models."""
 
-    Attributes
-    ----------
-    way : a key of `WAYS`
-    rows : the row of the panel of each mark ``[K]``
-    mean, error : over seeds ``[K]``; the error is the standard error s/√n, NaN for one seed
-    seeds : number of seeds ``[K]``
-    """
-
-    way: str
-    rows: np.ndarray
-    mean: np.ndarray
-    error: np.ndarray
-    seeds: np.ndarray
+    way: str  # a key of `WAYS`
+    rows: np.ndarray  # the row of the panel of each mark [K]
+    mean: np.ndarray  # over seeds [K]
+    error: np.ndarray  # its standard error s/√n [K]; NaN for one seed
+    seeds: np.ndarray  # number of seeds [K]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """The scores of all models on one data set.
+    """The scores of all models on one data set."""
 
-    Attributes
-    ----------
-    dataset : its name
-    metric : a key of `METRICS`
-    title : of the panel
-    labels : of the rows, from the top
-    series : the marks, one entry for each way in `WAYS`
-    num_inducing : M of the panel, or 0 if it has all of them, row by row
-    selected_on : ``"validation"``, or ``"validation and test"`` if the SVGPs were picked on test
-        rows
-    bars : half the length of an error bar, in standard errors
-    """
-
-    dataset: str
-    metric: str
+    dataset: str  # its name
+    metric: str  # a key of `METRICS`
     title: str
-    labels: tuple[str, ...]
-    series: tuple[Series, ...]
-    num_inducing: int
-    selected_on: str
-    bars: float = 1.0
+    labels: tuple[str, ...]  # of the rows, from the top
+    series: tuple[Series, ...]  # the marks, one entry for each way in `WAYS`
+    num_inducing: int  # M of the panel, or 0 if it has all of them, row by row
+    selected_on: str  # "validation", or "validation and test" if SVGPs were picked on test rows
+    bars: float = 1.0  # half the length of an error bar, in standard errors
 
     def best(self) -> tuple[str, str, float] | None:
         """Label, way and value of the best mark; None in an empty panel."""
@@ -164,26 +139,16 @@ def panel(
 
     Parameters
     ----------
-    table : of `etgp_viz.experiments.load` or `etgp_viz.experiments.reference`
-    dataset : a data set of the table
-    metric : ``"accuracy"``, ``"log_likelihood"``, ``"ece"``, ``"training"``, ``"race"`` (steps that
-        were timed in turns), ``"prediction"`` or ``"memory"``
+    table, dataset : of `etgp_viz.experiments.load` or `reference`, and a data set in it
+    metric, rivals : a key of `METRICS` (``"race"``: steps that were timed in turns) and of `RIVALS`
     num_inducing : M; the largest of the data set if None; 0 for a row for every M of every model
         that was trained with several
-    rivals : ``"all"``, ``"stationary"`` or ``"non-stationary"``
     paper : pick the SVGPs on test rows, see `etgp_viz.experiments.select`
     bars : half the length of an error bar, in standard errors
 
     Returns
     -------
     `Panel`, which `etgp_viz.figures.results` draws
-
-    Examples
-    --------
-    >>> from etgp_viz import experiments
-    >>> panel = experiments.panel(experiments.reference(), "digits", rivals="stationary")
-    >>> panel.labels
-    ('LINEAR', 'SAL', 'TANH', 'RBF', 'RBFCORR')
     """
     check_choice(dataset, "dataset", sorted(set(table["dataset"])))
     check_choice(metric, "metric", tuple(METRICS))
@@ -196,15 +161,13 @@ def panel(
         rows = rows[rows["num_inducing"] == num_inducing]
     else:
         rows = rows[rows.groupby("model")["num_inducing"].transform("nunique") > 1]
-    keys = [
-        (model, M)
-        for model in RIVALS[rivals]
-        for M in sorted(set(rows["num_inducing"]), reverse=True)
-        if ((rows["model"] == model) & (rows["num_inducing"] == M)).any()
-    ]
-    place = {key: k for k, key in enumerate(keys)}
-    at = [place[key] for key in zip(rows["model"], rows["num_inducing"], strict=True)]
-    rows = rows.assign(row=at).sort_values("row", kind="stable")
+    cells = list(zip(rows["model"], rows["num_inducing"], strict=True))
+    order = RIVALS[rivals].index
+    keys = sorted(set(cells), key=lambda cell: (order(cell[0]), -cell[1]))
+    rows = rows.assign(row=list(map(keys.index, cells))).sort_values("row", kind="stable")
+    labels = [names.MODELS[model].variant.upper() for model, _ in keys]
+    if not num_inducing:
+        labels = [f"{label} · M = {M}" for label, (_, M) in zip(labels, keys, strict=True)]
     words = METRICS[metric].words
     if metric == "race" and len(rows):
         words = f"time per epoch, in turns, hidden layers {rows['hidden'].iloc[0] or 'none'}"
@@ -213,7 +176,7 @@ def panel(
         dataset=dataset,
         metric=metric,
         title=title,
-        labels=tuple(_label(model, M, not num_inducing) for model, M in keys),
+        labels=tuple(labels),
         series=tuple(_series(way, rows, metric) for way in WAYS),
         num_inducing=num_inducing,
         selected_on="validation and test" if paper else "validation",
@@ -238,18 +201,8 @@ def _summary(table: pd.DataFrame, metric: str, paper: bool) -> pd.DataFrame:
 
 def _series(way: str, rows: pd.DataFrame, metric: str) -> Series:
     marks, column = rows[rows["way"] == way], METRICS[metric].column
-    return Series(
-        way,
-        marks["row"].to_numpy(int),
-        marks[column].to_numpy(float),
-        marks[f"{column}_se"].to_numpy(float),
-        marks["seeds"].to_numpy(int),
-    )
-
-
-def _label(model: str, num_inducing: int, with_count: bool) -> str:
-    name = names.MODELS[model].variant.upper()
-    return f"{name} · M = {num_inducing}" if with_count else name
+    mean, error = (marks[name].to_numpy(float) for name in (column, f"{column}_se"))
+    return Series(way, marks["row"].to_numpy(int), mean, error, marks["seeds"].to_numpy(int))
 
 
 def text_table(panels: Sequence[Panel]) -> pd.DataFrame:
@@ -262,14 +215,6 @@ def text_table(panels: Sequence[Panel]) -> pd.DataFrame:
     Returns
     -------
     data frame : indexed by model and way, one column per panel
-
-    Examples
-    --------
-    >>> from etgp_viz import experiments
-    >>> table = experiments.reference()
-    >>> shown = experiments.text_table([experiments.panel(table, "digits")])
-    >>> shown.loc[("TANH", "ETGP, point estimate"), "digits accuracy"][:4]
-    '0.97'
     """
     cells: dict[str, dict[tuple[str, str], str]] = {}
     for panel in panels:
@@ -298,19 +243,9 @@ class Collection:
 
     Attributes
     ----------
-    table : all rows
-    looks : the rows whose runs have a close-up, one of each cell
-    datasets : their names
-    counts : their numbers of inducing points, the largest first
+    table, looks : all rows, and those whose runs have a close-up, one of each cell
+    datasets, counts : of these, the names and the numbers of inducing points, the largest first
     models : names from `etgp_viz.experiments.MODELS` → labels, of the models in the table
-
-    Examples
-    --------
-    >>> from etgp_viz import experiments
-    >>> collection = experiments.Collection()
-    >>> row = collection.run("digits", "etgp-tanh", "pe", 100)
-    >>> collection.name(row), int(row["num_inducing"])
-    ('ETGP TANH PE', 100)
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -333,15 +268,9 @@ class Collection:
     def run(self, dataset: str, model: str, way: str, num_inducing: int) -> pd.Series:
         """The row of a run on a data set, or of the most similar run in the table.
 
-        For an ETGP it is the run that was chosen for its point estimate, whichever way it predicts,
-        so that both ways show the same network.
-
-        Parameters
-        ----------
-        dataset : its name
-        model : a key of `etgp_viz.experiments.MODELS`
-        way : ``"pe"`` or ``"ba"``
-        num_inducing : M
+        `model` is a key of `etgp_viz.experiments.MODELS`, `way` "pe" or "ba". For an ETGP it is the
+        run that was chosen for its point estimate, whichever way it predicts, so that both ways
+        show the same network.
         """
         rows = self.looks[(self.looks["dataset"] == dataset) & (self.looks["inference"] == "pe")]
         name, sharing = MODELS[model]
@@ -362,7 +291,7 @@ class Collection:
         return label if row["sharing"] else f"{label} {row['inference'].upper()}"
 
     def detail(self, run_id: str) -> dict[str, Any]:
-        """The details of a run, see `etgp_viz.experiments.detail`."""
+        """The details of a run, see `etgp_viz.experiments.run.detail`."""
         return reference_detail(run_id) if self.path is None else load_detail(self.path, run_id)
 
     def code(self, run_id: str) -> tuple[str, str]:

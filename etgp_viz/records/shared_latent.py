@@ -8,6 +8,36 @@ All latents have the same kernel. The first latent of the last two models is the
 first class of the naive TGP is the first class of ETGP.
 
 In ETGP any one process, the pivot, determines all others: f^c = G^c(H^pivot(f^pivot)), H = G⁻¹.
+
+>>> from etgp_viz import flows, prior, shared_latent
+>>> x, draws, flow = prior.noise(0, 4), prior.noise(1, 3, 4), flows.Linear()
+>>> [shared_latent.latents(model, x, draws, 3).values.shape for model in ("etgp", "tgp")]
+[(1, 4), (3, 4)]
+>>> network = prior.random_network(flow, 3, dropout=0.2)
+>>> shared_latent.flow_params(network, x, samples=10).shape  # [S, C, N, P]
+(10, 3, 4, 2)
+>>> shared_latent.scale_network_params(flow, np.array([3.0, 1.0]), 0.5)
+array([2. , 0.5])
+>>> drawn = prior.noise(1, 20, 3, 4)
+>>> shared_latent.processes(x, drawn[0], drawn).band.shape
+(3, 2, 4)
+
+Two classes at one input, f¹ = f₀ and f² = 1 − 2·f₀:
+
+>>> params = np.array([[1.0, 0.0], [-2.0, 1.0]])
+>>> shared_latent.warp("etgp", flow, np.array([[0.5]]), params[:, None])
+array([[0.5],
+       [0. ]])
+>>> draws = shared_latent.joint_draws("etgp", flow, params, 4.0, np.array([[0.5, 1.0]]))
+>>> draws
+array([[ 1.,  2.],
+       [-1., -3.]])
+>>> record = shared_latent.pivot("etgp", flow, params, 4.0, draws, draws[:, 0], at=0.0)
+>>> bool(np.allclose(record.maps[1], 1.0 - 2.0 * record.grid))
+True
+>>> shared_latent.dependence(0.0, draws).rank_correlation.round(6)
+array([[ 1., -1.],
+       [-1.,  1.]])
 """
 
 from collections.abc import Callable
@@ -43,61 +73,38 @@ QUANTILES = (0.05, 0.95)
 
 @dataclass(frozen=True)
 class Latents:
-    """The latents over x.
+    """The latents over x."""
 
-    Attributes
-    ----------
-    x : inputs ``[N]``
-    values : ``[1, N]`` for ETGP, ``[C, N]`` for the others
-    is_shared : whether all classes have the same latent
-    num_classes : C
-    at : the marked input
-    """
-
-    x: np.ndarray
-    values: np.ndarray
-    is_shared: bool
-    num_classes: int
-    at: float
+    x: np.ndarray  # inputs [N]
+    values: np.ndarray  # [1, N] for ETGP, [C, N] for the others
+    is_shared: bool  # whether all classes have the same latent
+    num_classes: int  # C
+    at: float  # the marked input
 
 
 @dataclass(frozen=True)
 class Processes:
     """The C processes over x.
 
-    Attributes
-    ----------
-    x : inputs ``[N]``
-    values : f^c(x) ``[C, N]``
-    band : 5 % and 95 % quantiles of f^c(x) over draws of the network, the latent held fixed
-        ``[C, 2, N]``; None without dropout
-    at : the marked input
-    focus : the highlighted class, 0 … C−1; None for all
+    `band` holds the 5 % and 95 % quantiles of f^c(x) over draws of the network, the latent held
+    fixed; None without dropout.
     """
 
-    x: np.ndarray
-    values: np.ndarray
-    band: np.ndarray | None
-    at: float
-    focus: int | None
+    x: np.ndarray  # inputs [N]
+    values: np.ndarray  # f^c(x) [C, N]
+    band: np.ndarray | None  # [C, 2, N]
+    at: float  # the marked input
+    focus: int | None  # the highlighted class, 0 … C−1; None for all
 
 
 @dataclass(frozen=True)
 class Probabilities:
-    """Class probabilities over x, the softmax of the processes.
+    """Class probabilities over x, the softmax of the processes."""
 
-    Attributes
-    ----------
-    x : inputs ``[N]``
-    values : ``[C, N]``
-    at : the marked input
-    focus : the highlighted class; None for all
-    """
-
-    x: np.ndarray
-    values: np.ndarray
-    at: float
-    focus: int | None
+    x: np.ndarray  # inputs [N]
+    values: np.ndarray  # [C, N]
+    at: float  # the marked input
+    focus: int | None  # the highlighted class; None for all
 
     @property
     def winner(self) -> tuple[int, float]:
@@ -108,43 +115,28 @@ class Probabilities:
 
 @dataclass(frozen=True)
 class Pivot:
-    """What the value of one process at one input, the pivot, says about the others.
+    """What the value of one process at one input, the pivot, says about the others."""
 
-    Attributes
-    ----------
-    at : the input x
-    pivot : the class whose value is known, 0 … C−1
-    partner : the class whose draws are shown against those of the pivot
-    values : f^c(x) of the drawn paths ``[C]``
-    grid : values of f^pivot(x) ``[F]``; None if there are no maps
-    maps : G^c(H^pivot(grid)) ``[C, F]``; None if the pivot does not determine the others
-    draws : joint draws of f^pivot(x) and f^partner(x) ``[2, S]``
-    focus : the highlighted class; None for all
-    """
-
-    at: float
-    pivot: int
-    partner: int
-    values: np.ndarray
-    grid: np.ndarray | None
-    maps: np.ndarray | None
-    draws: np.ndarray
-    focus: int | None
+    at: float  # the input x
+    pivot: int  # the class whose value is known, 0 … C−1
+    partner: int  # the class whose draws are shown against those of the pivot
+    values: np.ndarray  # f^c(x) of the drawn paths [C]
+    grid: np.ndarray | None  # values of f^pivot(x) [F]; None if there are no maps
+    maps: np.ndarray | None  # G^c(H^pivot(grid)) [C, F]; None if it does not determine the others
+    draws: np.ndarray  # joint draws of f^pivot(x) and f^partner(x) [2, S]
+    focus: int | None  # the highlighted class; None for all
 
 
 @dataclass(frozen=True)
 class Dependence:
     """How strongly the processes at one input depend on one another.
 
-    Attributes
-    ----------
-    at : the input x
-    rank_correlation : Spearman's, of each pair of classes over joint draws ``[C, C]``; ±1 if one
-        value is a monotone function of the other, about 0 if they are independent
+    Spearman's rank correlation of two classes over joint draws is ±1 if one value is a monotone
+    function of the other, and about 0 if they are independent.
     """
 
-    at: float
-    rank_correlation: np.ndarray
+    at: float  # the input x
+    rank_correlation: np.ndarray  # [C, C]
 
     @property
     def strength(self) -> float:
@@ -160,24 +152,13 @@ def latents(
 
     Parameters
     ----------
-    model : a key of `MODELS`
-    x : inputs ``[N]``
+    model, num_classes : a key of `MODELS`, and C ≥ 2
+    x, at : inputs ``[N]``, and one to mark
     draws : of the kernel's process, at least C ``[L, N]``
-    num_classes : C ≥ 2
-    at : an input to mark
 
     Returns
     -------
     a `Latents` record
-
-    Examples
-    --------
-    >>> from etgp_viz import prior, shared_latent
-    >>> x, draws = prior.noise(0, 4), prior.noise(1, 3, 4)
-    >>> shared_latent.latents("etgp", x, draws, 3).values.shape
-    (1, 4)
-    >>> shared_latent.latents("tgp", x, draws, 3).values.shape
-    (3, 4)
     """
     check_choice(model, "model", tuple(MODELS))
     check_count(num_classes, "num_classes", minimum=2, maximum=len(draws))
@@ -195,20 +176,12 @@ def flow_params(network: FlowNetwork, x: np.ndarray, samples: int | None = None)
 
     Parameters
     ----------
-    network : of one input
-    x : inputs ``[N]``
+    network, x : a network of one input, and inputs ``[N]``
     samples : number S of dropout draws; None for the network without dropout
 
     Returns
     -------
     array ``[C, N, P]``, or ``[S, C, N, P]``
-
-    Examples
-    --------
-    >>> from etgp_viz import flows, prior, shared_latent
-    >>> network = prior.random_network(flows.Linear(), 3, dropout=0.2)
-    >>> shared_latent.flow_params(network, np.zeros(5), samples=10).shape
-    (10, 3, 5, 2)
     """
     params = network(x[:, None], samples=samples, seed=network.seed, one_mask=True).numpy()
     return np.swapaxes(params, -3, -2)
@@ -223,19 +196,12 @@ def scale_network_params(flow: Flow, params: np.ndarray, amount: float) -> np.nd
 
     Parameters
     ----------
-    flow : the family of maps
-    params : raw parameters of the network of amount 1 ``[..., P]``
+    flow, params : the family of maps, and raw parameters of the network of amount 1 ``[..., P]``
     amount : see `prior.random_network`
 
     Returns
     -------
     array ``[..., P]``
-
-    Examples
-    --------
-    >>> from etgp_viz import flows, shared_latent
-    >>> shared_latent.scale_network_params(flows.Linear(), np.array([3.0, 1.0]), 0.5)
-    array([2. , 0.5])
     """
     start = flow.near_identity_params()
     return start + amount * (params - start)
@@ -252,22 +218,12 @@ def warp(model: str, flow: Flow, latent: np.ndarray, params: np.ndarray) -> np.n
 
     Parameters
     ----------
-    model : a key of `MODELS`
-    flow : the family of maps
-    latent : ``[1, N]`` or ``[C, N]``, see `latents`
-    params : raw parameters ``[..., C, N, P]``, see `flow_params`
+    model, latent : a key of `MODELS`, and its latents ``[1, N]`` or ``[C, N]``, see `latents`
+    flow, params : the family of maps, and raw parameters ``[..., C, N, P]``, see `flow_params`
 
     Returns
     -------
     array ``[..., C, N]``
-
-    Examples
-    --------
-    >>> from etgp_viz import flows, shared_latent
-    >>> params = np.array([[[1.0, 0.0]], [[-1.0, 2.0]]])  # two classes at one input
-    >>> shared_latent.warp("etgp", flows.Linear(), np.array([[0.5]]), params)
-    array([[0.5],
-           [1.5]])
     """
     check_choice(model, "model", tuple(MODELS))
     return latent if model == "independent" else flow.forward(latent, params).numpy()
@@ -284,22 +240,13 @@ def processes(
 
     Parameters
     ----------
-    x : inputs ``[N]``
-    values : f^c(x) ``[C, N]``
+    x, values : inputs ``[N]``, and f^c(x) ``[C, N]``
     drawn : the processes under S draws of the network ``[S, C, N]``; None without dropout
-    at : an input to mark
-    focus : a class to highlight; None for all
+    at, focus : an input to mark, and a class to highlight; None for all
 
     Returns
     -------
     a `Processes` record
-
-    Examples
-    --------
-    >>> from etgp_viz import prior, shared_latent
-    >>> x, drawn = prior.noise(0, 5), prior.noise(1, 20, 3, 5)
-    >>> shared_latent.processes(x, drawn[0], drawn).band.shape
-    (3, 2, 5)
     """
     band = None if drawn is None else np.quantile(drawn, QUANTILES, axis=0).swapaxes(0, 1)
     return Processes(x, values, band, at, focus)
@@ -321,28 +268,15 @@ def pivot(
 
     Parameters
     ----------
-    model : a key of `MODELS`
-    flow : the family of maps
-    params : raw parameters of the flows there ``[C, P]``
-    variance : of each latent there
-    draws : joint draws of the processes there ``[C, S]``, see `joint_draws`
-    values : of the drawn paths there ``[C]``
+    model, flow, params, variance : see `joint_draws`
+    draws, values : joint draws of the processes ``[C, S]``, and the values of the drawn paths
+        ``[C]``
     at : the input x
-    pivot : the class whose value is known
-    focus : the class shown against it; None for the next one
+    pivot, focus : the class whose value is known, and the one shown against it; None for the next
 
     Returns
     -------
     a `Pivot` record
-
-    Examples
-    --------
-    >>> from etgp_viz import flows, prior, shared_latent
-    >>> params = np.array([[1.0, 0.0], [-2.0, 1.0]])  # f¹ = f₀, f² = 1 − 2f₀
-    >>> draws = shared_latent.joint_draws("etgp", flows.Linear(), params, 1.0, prior.noise(0, 1, 9))
-    >>> record = shared_latent.pivot("etgp", flows.Linear(), params, 1.0, draws, draws[:, 0], 0.0)
-    >>> bool(np.allclose(record.maps[1], 1.0 - 2.0 * record.grid))
-    True
     """
     partner = (pivot + 1) % len(params) if focus in (None, pivot) else focus
     grid = maps = None
@@ -377,23 +311,13 @@ def joint_draws(
 
     Parameters
     ----------
-    model : a key of `MODELS`
-    flow : the family of maps
-    params : raw parameters of the flows there ``[C, P]``
-    variance : of each latent there
+    model, variance : a key of `MODELS`, and the variance of each latent at the input
+    flow, params : the family of maps, and raw parameters of the C flows at the input ``[C, P]``
     noise : standard normal numbers, a row for each latent ``[L, S]`` (L ≥ 1 for ETGP, else L ≥ C)
 
     Returns
     -------
     array ``[C, S]``
-
-    Examples
-    --------
-    >>> from etgp_viz import flows, shared_latent
-    >>> params = np.array([[1.0, 0.0], [-2.0, 1.0]])
-    >>> shared_latent.joint_draws("etgp", flows.Linear(), params, 4.0, np.array([[0.5, 1.0]]))
-    array([[ 1.,  2.],
-           [-1., -3.]])
     """
     latent = np.sqrt(variance) * noise[: 1 if model == "etgp" else len(params)]
     return warp(model, flow, latent, params[:, None])
@@ -405,19 +329,10 @@ def dependence(at: float, draws: np.ndarray) -> Dependence:
 
     Parameters
     ----------
-    at : the input x
-    draws : joint draws of the processes there ``[C, S]``, see `joint_draws`
+    at, draws : the input x, and joint draws of the processes there ``[C, S]``, see `joint_draws`
 
     Returns
     -------
     a `Dependence` record
-
-    Examples
-    --------
-    >>> from etgp_viz import shared_latent
-    >>> f0 = np.array([0.3, -1.0, 2.0])
-    >>> shared_latent.dependence(0.0, np.stack([f0, -np.exp(f0)])).rank_correlation.round(6)
-    array([[ 1., -1.],
-           [-1.,  1.]])
     """
     return Dependence(at, np.corrcoef(rankdata(draws, axis=1)))

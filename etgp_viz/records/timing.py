@@ -1,4 +1,10 @@
-"""Curves of a race, ready to be drawn: the titles of the axes, and a line for each contestant."""
+"""Curves of a race, ready to be drawn: the titles of the axes, and a line for each contestant.
+
+>>> from etgp_viz import timing
+>>> record = timing.curves(timing.reference(), "memory")
+>>> record.y_title, record.lines[0].label
+('peak memory of a step (MiB)', 'ETGP LINEAR')
+"""
 
 from __future__ import annotations
 
@@ -35,42 +41,26 @@ KINDS = ("measured", "reference", "fit", "guess")
 
 @dataclass(frozen=True)
 class Line:
-    """Points of one contestant.
+    """Points of one contestant."""
 
-    Attributes
-    ----------
-    name, label : of the contestant, in tables and in the figure
-    kind : one of `KINDS`
-    x, y : the points ``[K]``
-    low, high : quartiles of y ``[K]``; y itself where there are none
-    """
-
-    name: str
-    label: str
-    kind: str
-    x: np.ndarray
+    name: str  # of the contestant in tables
+    label: str  # in the figure
+    kind: str  # one of `KINDS`
+    x: np.ndarray  # [K], as are y and its quartiles
     y: np.ndarray
-    low: np.ndarray
+    low: np.ndarray  # y itself where there are no quartiles
     high: np.ndarray
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The lines of one figure.
+    """The lines of one figure."""
 
-    Attributes
-    ----------
-    slots : names that a line may have, so that a figure can keep a place for each
-    lines : what is drawn
-    x_title, y_title : titles of the axes
-    log : whether both axes are logarithmic
-    """
-
-    slots: tuple[str, ...]
-    lines: tuple[Line, ...]
+    slots: tuple[str, ...]  # names that a line may have, so that a figure can keep a place for each
+    lines: tuple[Line, ...]  # what is drawn
     x_title: str
     y_title: str
-    log: bool
+    log: bool  # whether both axes are logarithmic
 
 
 def curves(
@@ -88,12 +78,10 @@ def curves(
 
     Parameters
     ----------
-    table : of `etgp_viz.timing.sweep`, `read` or `reference`, also of an unfinished race
-    quantity : ``"step"``, ``"epoch"``, ``"prediction"``, ``"prediction_ba"``, ``"first_step"``,
-        ``"memory"`` or ``"operations"``
-    over : ``"classes"``, ``"num_inducing"`` or ``"num_data"``
+    table, reference : of `etgp_viz.timing.sweep`, `read` or `reference`, also of an unfinished
+        race; another one, drawn behind
+    quantity, over : a key of `QUANTITIES`; ``"classes"``, ``"num_inducing"`` or ``"num_data"``
     log : whether both axes are logarithmic
-    reference : another table, drawn behind
     fit : add the fitted cost model (of steps, over the sizes of the table)
     guess : model → the slope that somebody expects in log-log, drawn from the model's first point,
         measured here or in the reference
@@ -102,13 +90,6 @@ def curves(
     Returns
     -------
     `Curves`, which `etgp_viz.figures.timing` draws
-
-    Examples
-    --------
-    >>> from etgp_viz import timing
-    >>> record = timing.curves(timing.reference(), "memory")
-    >>> record.y_title, record.lines[0].label
-    ('peak memory of a step (MiB)', 'ETGP LINEAR')
     """
     check_choice(quantity, "quantity", tuple(QUANTITIES))
     check_choice(over, "over", AXES)
@@ -126,7 +107,7 @@ def curves(
     for name, slope in (guess or {}).items():
         if (line := timed.get(name)) is not None:
             y = line.y[0] * (line.x / line.x[0]) ** slope
-            lines.append(_without_quartiles(name, line.label, "guess", line.x, y))
+            lines.append(Line(name, line.label, "guess", line.x, y, y, y))
     return Curves(tuple(MODELS), tuple(lines), NAMES[over], QUANTITIES[quantity], log)
 
 
@@ -135,8 +116,7 @@ def cholesky_curves(table: pd.DataFrame, num_inducing: int, *, log: bool = True)
 
     Parameters
     ----------
-    table : of `etgp_viz.timing.cholesky.ways`
-    num_inducing : M, one of the table's
+    table, num_inducing : of `etgp_viz.timing.cholesky.ways`, and one of its M
     log : whether both axes are logarithmic
 
     Returns
@@ -191,8 +171,4 @@ def _fitted(table: pd.DataFrame, line: Line, over: str) -> Line | None:
     size["num_inputs"] = int(table.attrs["settings"]["num_inputs"])
     x = np.geomspace(line.x[0], line.x[-1], 40)
     y = np.array([fit.seconds(Size(**(size | {over: max(round(at), 1)}))) for at in x])
-    return _without_quartiles(line.name, line.label, "fit", np.round(x), y)
-
-
-def _without_quartiles(name: str, label: str, kind: str, x: np.ndarray, y: np.ndarray) -> Line:
-    return Line(name, label, kind, x, y, y, y)
+    return Line(line.name, line.label, "fit", np.round(x), y, y, y)

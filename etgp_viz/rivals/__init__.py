@@ -3,6 +3,5 @@
 names        every model by name, without TensorFlow
 build_model  any model by its name
 svgp         SVGPs with one latent process per class, and TGP
-kernels      kernels that GPflow lacks
-batched      C kernels and processes in batched operations
+kernels      kernels that GPflow lacks, and C kernels and processes in batched operations
 """

@@ -11,16 +11,7 @@ from etgp_viz.checks import check_choice, check_count, check_inputs
 from etgp_viz.core import flows
 from etgp_viz.core.model import ETGP
 from etgp_viz.core.network import FlowNetwork
-from etgp_viz.rivals import svgp
-from etgp_viz.rivals.batched import (
-    Broadcast,
-    Stacked,
-    StackedArcCosine,
-    StackedInducingPoints,
-    StackedNeuralNetwork,
-    StackedRBF,
-)
-from etgp_viz.rivals.kernels import ArcCosine, NeuralNetwork
+from etgp_viz.rivals import kernels, svgp
 from etgp_viz.rivals.names import FLOWS, MODELS, SHARING
 
 __all__ = ["MODELS", "build", "kmeans"]
@@ -61,8 +52,7 @@ def build(
     ----------
     name : ``"etgp-linear"``, ``"etgp-sal"``, ``"etgp-tanh"``, ``"svgp-rbf"``, ``"svgp-rbfcorr"``,
         ``"svgp-arccos"``, ``"svgp-nnet"`` or ``"tgp"``
-    X : training inputs ``[N, D]``
-    num_classes : C
+    X, num_classes : training inputs ``[N, D]``, and C
     num_inducing : M, at most the number of distinct rows of X
     inducing_points : where they start ``[M, D]``; None for the centres of k-means clusters
     seed : of k-means, of initial weights and of the model's own random numbers
@@ -73,7 +63,7 @@ def build(
 
         SVGP: ``sharing="separate"`` (C kernels and C sets of inducing points, the default) or
         ``"shared"`` (one of each); ``batched=False`` (GPflow's own computation, the default) or
-        ``True`` (`etgp_viz.rivals.batched`); ``num_monte_carlo``, ``num_predictive``, ``whiten``.
+        ``True`` (`etgp_viz.rivals.kernels`); ``num_monte_carlo``, ``num_predictive``, ``whiten``.
 
         TGP: those of the SVGP and of the network, ``flow="linear"`` (default), ``"sal"`` or
         ``"tanh"``, and the arguments of that flow.
@@ -128,7 +118,7 @@ def build(
     settings = {"num_data": len(X), **pick(ETGP_OPTIONS if family == "etgp" else SVGP_OPTIONS)}
     model: Any
     if family == "etgp":
-        model = ETGP(_rbf(X.shape[1]), network(), points(), **settings)
+        model = ETGP(FAMILIES["rbf"][0](X.shape[1]), network(), points(), **settings)
     elif family == "tgp":
         warp, (kernel, inducing_variable) = network(), latents("rbf")
         model = svgp.TGP(kernel, warp, inducing_variable, seed=seed, **settings)
@@ -148,9 +138,7 @@ def kmeans(X: np.ndarray, num_inducing: int, *, seed: int = 0) -> np.ndarray:
 
     Parameters
     ----------
-    X : ``[N, D]``
-    num_inducing : M, the number of clusters, at most the number of distinct rows
-    seed : of the restarts
+    X, num_inducing, seed : ``[N, D]``, M (at most the number of distinct rows), of the restarts
 
     Returns
     -------
@@ -163,34 +151,26 @@ def kmeans(X: np.ndarray, num_inducing: int, *, seed: int = 0) -> np.ndarray:
     """
     from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import
 
-    distinct = len(np.unique(X, axis=0))
-    M = check_count(
-        num_inducing, "num_inducing", maximum=distinct, because="the distinct rows of X"
-    )
-    if len(X) > LARGE:
-        clusters = MiniBatchKMeans(M, n_init=3, random_state=seed).fit(X)
-    else:
-        clusters = KMeans(M, n_init=10, random_state=seed).fit(X)
-    return clusters.cluster_centers_
+    distinct, because = len(np.unique(X, axis=0)), "the distinct rows of X"
+    M = check_count(num_inducing, "num_inducing", maximum=distinct, because=because)
+    algorithm, restarts = (MiniBatchKMeans, 3) if len(X) > LARGE else (KMeans, 10)
+    return algorithm(M, n_init=restarts, random_state=seed).fit(X).cluster_centers_
 
 
-def _rbf(num_inputs: int) -> gpflow.kernels.Kernel:
-    return gpflow.kernels.SquaredExponential(lengthscales=np.full(num_inputs, LENGTHSCALE))
-
-
-def _arccos(num_inputs: int) -> gpflow.kernels.Kernel:
-    return ArcCosine(weight_variances=np.full(num_inputs, LENGTHSCALE**-2))
-
-
-def _nnet(num_inputs: int) -> gpflow.kernels.Kernel:
-    return NeuralNetwork(weight_variances=np.ones(num_inputs))
-
-
-# Kernel → a function that makes one with its initial values, and the class that stacks C of them.
-FAMILIES: dict[str, tuple[Callable[[int], gpflow.kernels.Kernel], type[Stacked]]] = {
-    "rbf": (_rbf, StackedRBF),
-    "arccos": (_arccos, StackedArcCosine),
-    "nnet": (_nnet, StackedNeuralNetwork),
+# Family → a kernel of D inputs with its initial values, and the class that stacks C of them.
+FAMILIES: dict[str, tuple[Callable[[int], gpflow.kernels.Kernel], type[kernels.Stacked]]] = {
+    "rbf": (
+        lambda D: gpflow.kernels.SquaredExponential(lengthscales=np.full(D, LENGTHSCALE)),
+        kernels.StackedRBF,
+    ),
+    "arccos": (
+        lambda D: kernels.ArcCosine(weight_variances=np.full(D, LENGTHSCALE**-2)),
+        kernels.StackedArcCosine,
+    ),
+    "nnet": (
+        lambda D: kernels.NeuralNetwork(weight_variances=np.ones(D)),
+        kernels.StackedNeuralNetwork,
+    ),
 }
 
 
@@ -204,13 +184,13 @@ def _latents(
     make, stacked = FAMILIES[family]
     kernel = make(Z.shape[1])
     if sharing == "shared":
-        shared = Broadcast if batched else gpflow.kernels.SharedIndependent
+        shared = kernels.Broadcast if batched else gpflow.kernels.SharedIndependent
         points = inducing.SharedIndependentInducingVariables(inducing.InducingPoints(Z))
         return shared(kernel, C), points
     if batched:
         values = gpflow.utilities.read_values(kernel)
         stack = {path[1:]: np.stack([value] * C) for path, value in values.items()}
-        return stacked(**stack), StackedInducingPoints(np.stack([Z] * C))
+        return stacked(**stack), kernels.StackedInducingPoints(np.stack([Z] * C))
     separate = [inducing.InducingPoints(Z.copy()) for _ in range(C)]
     return (
         gpflow.kernels.SeparateIndependent([make(Z.shape[1]) for _ in range(C)]),

@@ -1,24 +1,46 @@
-"""Kernels that GPflow lacks: Williams' neural network, and an arc-cosine kernel safe from rounding.
+"""Kernels that GPflow lacks, alone and stacked: C sparse GPs in batched operations.
 
-Both are covariances of infinitely wide networks with one hidden layer, and both have the form
+`NeuralNetwork` (Williams) and `ArcCosine` (safe from rounding) are covariances of infinitely wide
+networks with one hidden layer. Both, and the RBF, have the form
 
-    k(x, x') = φ( u(x)ᵀ u(x') )
+    k(x, x') = φ( u(x)ᵀ v(x') )
 
-with a feature vector u and a scalar function φ, the link. `etgp_viz.rivals.batched` stacks C
-kernels of this form.
+with small feature vectors u and v and a scalar function φ, the link. C kernels of one family are
+therefore a single batched matrix product and one element-wise function: a `Stacked` kernel.
+
+GPflow evaluates separate kernels in a Python loop and factorises their matrices one by one in
+``tf.map_fn``. With a kernel from here, GPflow's ``SVGP`` sends C matrices ``[C, M, M]`` through
+every operation together: `Stacked` stands for C kernels with C sets of inducing points, `Broadcast`
+for one of each.
 """
 
+import copy
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
-from etgp_viz.backend import Tensor, gpflow, inherit_check_shapes, tf
-from etgp_viz.lazy import lazy_names
+from etgp_viz.backend import Tensor, check_shapes, gpflow, inherit_check_shapes, tf
+from etgp_viz.core.blocks import fitting
+from etgp_viz.core.conditional import conditional
 
-__all__ = ["ArcCosine", "NeuralNetwork"]
+__all__ = [
+    "ArcCosine",
+    "Broadcast",
+    "NeuralNetwork",
+    "Stacked",
+    "StackedArcCosine",
+    "StackedInducingPoints",
+    "StackedNeuralNetwork",
+    "StackedRBF",
+]
 
 # Cosines are shrunk by this much, as in GPflow's own arc-cosine: acos has an infinite slope at 1.
 COSINE_JITTER = 1e-15
+# Processes are computed in groups whose [C, M, N] temporaries hold about this many numbers: small
+# enough for the allocator to reuse their memory rather than ask the system for more.
+NUMBERS_PER_GROUP = 1_000_000
+MAX_GROUPS = 64
 
 
 def positive(value: np.ndarray | float) -> gpflow.Parameter:
@@ -27,18 +49,7 @@ def positive(value: np.ndarray | float) -> gpflow.Parameter:
 
 
 def augment(X: Tensor, weight_variances: Tensor, bias_variance: Tensor) -> Tensor:
-    """Σ^½ x̃ for x̃ = (1, x) and diagonal Σ: inner products of these are s(x, x') = x̃ᵀ Σ x̃'.
-
-    Parameters
-    ----------
-    X : inputs ``[..., D]``
-    weight_variances, bias_variance : diagonal of Σ, which broadcasts against ``X[..., D]`` and
-        ``X[..., :1]``
-
-    Returns
-    -------
-    ``[..., D + 1]``
-    """
+    """Σ^½ x̃ ``[..., D + 1]``, x̃ = (1, x), diagonal Σ: inner products are s(x, x') = x̃ᵀ Σ x̃'."""
     X = X * tf.sqrt(weight_variances)
     return tf.concat([tf.ones_like(X[..., :1]) * tf.sqrt(bias_variance), X], axis=-1)
 
@@ -110,14 +121,8 @@ class NeuralNetwork(WideNetwork):
         k(x, x') = σ² (2/π) asin( 2 s(x, x') / √((1 + 2 s(x, x)) (1 + 2 s(x', x'))) )
                  = σ² E[ erf(wᵀx̃) erf(wᵀx̃') ],   w ~ N(0, Σ).
 
-    It is not stationary: away from the origin its functions saturate. Σ is the identity by default.
-
-    Parameters
-    ----------
-    variance : σ²
-    weight_variances : a number, or ``[D]`` for automatic relevance determination
-    bias_variance : prior variance of the units' biases
-    active_dims, name : as for every GPflow kernel
+    It is not stationary: away from the origin its functions saturate. Σ is the identity by default;
+    parameters are those of `WideNetwork`.
 
     Examples
     --------
@@ -144,11 +149,8 @@ class ArcCosine(WideNetwork):
 
     GPflow's ``ArcCosine`` shrinks cosines by 1e-15 and no more. With tens of inputs, the cosine of
     a vector with itself is occasionally rounded up by more than that, and the covariance is NaN:
-    too rare to show up in a test, frequent enough to end a long training run.
-
-    Parameters
-    ----------
-    variance, weight_variances, bias_variance, active_dims, name : as for `NeuralNetwork`
+    too rare to show up in a test, frequent enough to end a long training run. Parameters are those
+    of `WideNetwork`.
 
     Examples
     --------
@@ -175,6 +177,220 @@ class ArcCosine(WideNetwork):
         return self.variance * tf.ones_like(X[..., 0])
 
 
-# Stacks of kernels have moved to `etgp_viz.rivals.batched`.
-_STACKS = ("Broadcast", "Stacked", "StackedArcCosine", "StackedNeuralNetwork", "StackedRBF")
-__getattr__, __dir__ = lazy_names(__name__, {name: f"rivals.batched:{name}" for name in _STACKS})
+# --- C kernels at once --------------------------------------------------------------------------
+
+
+class Broadcast(gpflow.kernels.SharedIndependent):
+    """One kernel for C independent processes, evaluated and factorised once and then broadcast.
+
+    Prior and parameters are those of GPflow's ``SharedIndependent(kernel, output_dim=C)``.
+    """
+
+
+class Stacked(gpflow.kernels.MultioutputKernel):
+    """C independent kernels of one family, their parameters stacked along a leading axis C."""
+
+    @abstractmethod
+    def _left(self, X: Tensor) -> Tensor:
+        """Features u, ``[C | 1, N, D] -> [C, N, F]``."""
+
+    def _right(self, X: Tensor) -> Tensor:
+        """Features v, the same as u unless a family overrides this."""
+        return self._left(X)
+
+    @abstractmethod
+    def _link(self, product: Tensor) -> Tensor:
+        """φ, element by element, ``[C, N, N2] -> [C, N, N2]``."""
+
+    @check_shapes("X: [N, D]", "return: [C, N]")
+    def variances(self, X: Tensor) -> Tensor:
+        """k_c(x, x) for every kernel and row: σ_c² unless a family overrides this."""
+        return tf.repeat(self.variance[:, None], tf.shape(X)[0], axis=1)
+
+    @check_shapes("A: [broadcast C, N, D]", "B: [broadcast C, N2, D]", "return: [C, N, N2]")
+    def covariances(self, A: Tensor, B: Tensor) -> Tensor:
+        """k_c(a, b) of the c-th set of rows under the c-th kernel; one set may serve all."""
+        return self._link(tf.matmul(self._left(A), self._right(B), transpose_b=True))
+
+    @property
+    def num_latent_gps(self) -> int:
+        """C, the number of kernels."""
+        return self.variance.shape[0]
+
+    @property
+    def latent_kernels(self) -> tuple[gpflow.kernels.Kernel, ...]:
+        """The stack itself: its members are not separate objects."""
+        return (self,)
+
+    @check_shapes("X: [N, D]", "X2: [N2, D]")
+    def K(  # noqa: N802
+        self, X: Tensor, X2: Tensor | None = None, full_output_cov: bool = True
+    ) -> Tensor:
+        """All kernels at all pairs: ``[C, N, N2]``, or ``[N, C, N2, C]`` with zeros in between."""
+        covariances = self.covariances(X[None], (X if X2 is None else X2)[None])
+        if not full_output_cov:
+            return covariances
+        return tf.transpose(tf.linalg.diag(tf.transpose(covariances, [1, 2, 0])), [0, 2, 1, 3])
+
+    @inherit_check_shapes
+    def K_diag(self, X: Tensor, full_output_cov: bool = True) -> Tensor:  # noqa: N802
+        """All kernels at every row: ``[N, C]``, or ``[N, C, C]`` with zeros in between."""
+        variances = tf.transpose(self.variances(X))
+        return tf.linalg.diag(variances) if full_output_cov else variances
+
+
+class StackedRBF(Stacked):
+    """C kernels σ² exp(−½ Σ_d (x_d − x'_d)² / ℓ_d²), with σ² ``[C]`` and ℓ ``[C, D]``."""
+
+    @check_shapes("variance: [C]", "lengthscales: [C, D]")
+    def __init__(self, variance: np.ndarray, lengthscales: np.ndarray) -> None:
+        super().__init__()
+        self.variance = positive(variance)
+        self.lengthscales = positive(lengthscales)
+
+    # log k = log σ² − ½|a|² − ½|b|² + a·b is an inner product of D + 2 numbers, so φ is just exp.
+    def _left(self, X: Tensor) -> Tensor:
+        a, half_square = self._scaled(X)
+        log_variance = tf.math.log(self.variance)[:, None, None]
+        return tf.concat([a, log_variance - half_square, tf.ones_like(half_square)], axis=-1)
+
+    def _right(self, X: Tensor) -> Tensor:
+        b, half_square = self._scaled(X)
+        return tf.concat([b, tf.ones_like(half_square), -half_square], axis=-1)
+
+    def _scaled(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """x/ℓ and ½|x/ℓ|²."""
+        scaled = X / self.lengthscales[:, None, :]
+        return scaled, 0.5 * tf.reduce_sum(tf.square(scaled), axis=-1, keepdims=True)
+
+    def _link(self, product: Tensor) -> Tensor:
+        return tf.exp(product)
+
+
+class _StackedNetworks(Stacked):
+    """C kernels of a `family` of infinitely wide networks."""
+
+    family: type[WideNetwork]
+
+    @check_shapes("variance: [C]", "weight_variances: [C, D]", "bias_variance: [C]")
+    def __init__(
+        self, variance: np.ndarray, weight_variances: np.ndarray, bias_variance: np.ndarray
+    ) -> None:
+        super().__init__()
+        self.variance = positive(variance)
+        self.weight_variances = positive(weight_variances)
+        self.bias_variance = positive(bias_variance)
+
+    def _left(self, X: Tensor) -> Tensor:
+        bias = self.bias_variance[:, None, None]
+        return self.family.features(augment(X, self.weight_variances[:, None, :], bias))
+
+    def _link(self, product: Tensor) -> Tensor:
+        return self.family.link(product, self.variance[:, None, None])
+
+
+class StackedArcCosine(_StackedNetworks):
+    """C kernels of `ArcCosine`, parameters ``[C]``, ``[C, D]`` and ``[C]``."""
+
+    family = ArcCosine
+
+
+class StackedNeuralNetwork(_StackedNetworks):
+    """C kernels of `NeuralNetwork`, parameters ``[C]``, ``[C, D]`` and ``[C]``."""
+
+    family = NeuralNetwork
+
+    @inherit_check_shapes
+    def variances(self, X: Tensor) -> Tensor:
+        """σ² (2/π) asin(2s / (1 + 2s)) with s = s(x, x)."""
+        squares = tf.reduce_sum(tf.square(self._left(X[None])), axis=-1)
+        return self.family.link(squares, self.variance[:, None])
+
+
+class StackedInducingPoints(gpflow.inducing_variables.InducingVariables):
+    """C sets of M inducing points in one parameter ``Z [C, M, D]``."""
+
+    @check_shapes("Z: [C, M, D]")
+    def __init__(self, Z: np.ndarray) -> None:
+        super().__init__()
+        self.Z = gpflow.Parameter(Z)
+
+    @property
+    def num_inducing(self) -> Tensor:
+        """M, the number of inducing points of each process."""
+        return tf.shape(self.Z)[1]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """``[M, D, C]``, in GPflow's order."""
+        C, M, D = self.Z.shape
+        return M, D, C
+
+
+# --- how GPflow computes with them --------------------------------------------------------------
+
+
+def _part(stack: Any, chosen: slice) -> Any:
+    """Some of the C kernels or sets of points, as a smaller stack with the same parameters."""
+    part = copy.copy(stack)
+    for name, value in vars(stack).items():
+        if isinstance(value, gpflow.Parameter):
+            object.__setattr__(part, name, tf.convert_to_tensor(value)[chosen])
+    return part
+
+
+@gpflow.covariances.Kuu.register(StackedInducingPoints, Stacked)
+def _stacked_kuu(
+    inducing_variable: StackedInducingPoints, kernel: Stacked, *, jitter: float = 0.0
+) -> Tensor:
+    covariances = kernel.covariances(inducing_variable.Z, inducing_variable.Z)
+    diagonal = tf.linalg.diag_part(covariances)
+    return tf.linalg.set_diag(covariances, diagonal + jitter)  # [C, M, M]
+
+
+@gpflow.covariances.Kuf.register(StackedInducingPoints, Stacked, object)
+def _stacked_kuf(inducing_variable: StackedInducingPoints, kernel: Stacked, Xnew: Tensor) -> Tensor:
+    return kernel.covariances(inducing_variable.Z, Xnew[None])  # [C, M, N]
+
+
+def _covariances(prior: tuple[Any, ...], X: Tensor, full_cov: bool) -> tuple[Tensor, ...]:
+    """Kmm, Kmn and Knn of a stack, ``[C, …]``, or of the kernel all processes share, ``[1, …]``."""
+    kernel, points = prior
+    Kmm = gpflow.covariances.Kuu(points, kernel, jitter=gpflow.default_jitter())
+    Kmn = gpflow.covariances.Kuf(points, kernel, X)
+    if isinstance(kernel, Broadcast):
+        return Kmm[None], Kmn[None], kernel.kernel(X, full_cov=full_cov)[None]
+    return Kmm, Kmn, kernel.covariances(X[None], X[None]) if full_cov else kernel.variances(X)
+
+
+class BatchedPosterior(gpflow.posteriors.IndependentPosteriorMultiOutput):
+    """GPflow's posterior of independent processes, computed by `etgp_viz.core.conditional`."""
+
+    @inherit_check_shapes
+    def _conditional_fused(
+        self, Xnew: Tensor, full_cov: bool = False, full_output_cov: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        q_mu, q_sqrt = tf.convert_to_tensor(self.q_mu), tf.convert_to_tensor(self.q_sqrt)
+        (M, C), N = q_mu.shape, Xnew.shape[0]
+        group = C if N is None else max(fitting(M * N, NUMBERS_PER_GROUP), -(-C // MAX_GROUPS))
+        prior, is_shared = (self.kernel, self.X_data), isinstance(self.kernel, Broadcast)
+        moments = []
+        for start in range(0, C, group):
+            chosen = slice(start, start + group)
+            if start == 0 or not is_shared:
+                part = prior if is_shared else tuple(_part(stack, chosen) for stack in prior)
+                Kmm, Kmn, Knn = _covariances(part, Xnew, full_cov)
+            q = q_mu[:, chosen], q_sqrt[chosen]
+            moments.append(conditional(Kmm, Kmn, Knn, *q, self.whiten, full_cov))
+        means, covariances = zip(*moments, strict=True)
+        mean, cov = tf.concat(means, axis=1), tf.concat(covariances, axis=0 if full_cov else 1)
+        return self._post_process_mean_and_cov(mean, cov, full_cov, full_output_cov)
+
+
+SHARED_POINTS = gpflow.inducing_variables.SharedIndependentInducingVariables
+
+
+@gpflow.posteriors.get_posterior_class.register(Stacked, StackedInducingPoints)
+@gpflow.posteriors.get_posterior_class.register(Broadcast, SHARED_POINTS)
+def _batched_posterior(*_: object) -> type[BatchedPosterior]:
+    return BatchedPosterior

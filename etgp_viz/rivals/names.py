@@ -14,20 +14,12 @@ __all__ = ["ETGPS", "FLOWS", "MODELS", "NON_STATIONARY", "SHARING", "STATIONARY"
 
 @dataclass(frozen=True)
 class Model:
-    """A model of the comparison.
+    """A model of the comparison."""
 
-    Attributes
-    ----------
-    family : ``"etgp"``, ``"svgp"`` or ``"tgp"``
-    variant : the flow of an ETGP or the kernel of an SVGP; empty for TGP, whose flow is an option
-    num_params : P, the parameters of one flow with its default options; 0 without flows
-    is_stationary : whether its kernel depends on x − x′ alone
-    """
-
-    family: str
-    variant: str = ""
-    num_params: int = 0
-    is_stationary: bool = True
+    family: str  # "etgp", "svgp" or "tgp"
+    variant: str = ""  # the flow of an ETGP, the kernel of an SVGP; empty for TGP, with any flow
+    num_params: int = 0  # P, the parameters of one flow with its default options; 0 without flows
+    is_stationary: bool = True  # whether its kernel depends on x − x′ alone
 
     @property
     def label(self) -> str:

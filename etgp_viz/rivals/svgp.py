@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from etgp_viz.backend import Tensor, as_written, check_shapes, gpflow, tf
-from etgp_viz.checks import check_count, check_data, check_inputs
+from etgp_viz.checks import check_count, check_data, check_inputs, check_optional, fail
 from etgp_viz.core.blocks import fitting
 from etgp_viz.core.conditional import standard_deviation
 from etgp_viz.core.expectations import differentiable, gauss_hermite
@@ -38,7 +38,7 @@ class SVGPClassifier(gpflow.models.SVGP):
         ELBO = (N/B) Σ_n E_q(g_n)[ log softmax(F_n)_{y_n} ] − KL[q(u) ‖ p(u)],   B rows in the batch
 
     The kernel decides how q(g) is computed: ``SeparateIndependent`` and ``SharedIndependent`` by
-    GPflow's own code, `Stacked` and `Broadcast` of `etgp_viz.rivals.batched` in batched operations.
+    GPflow's own code, `Stacked` and `Broadcast` of `etgp_viz.rivals.kernels` in batched operations.
 
     Training draws come from `generator`, whose state ``tf.train.Checkpoint`` stores, so that a
     resumed run repeats the uninterrupted one. Predictions use a fixed set of draws, the same for
@@ -46,10 +46,9 @@ class SVGPClassifier(gpflow.models.SVGP):
 
     Parameters
     ----------
-    kernel : a GPflow multi-output kernel of C independent processes
-    inducing_variable : inducing variables that fit the kernel
-    num_classes : C
-    num_data : N, to scale mini-batches; None for full batches
+    kernel, inducing_variable : a GPflow multi-output kernel of C independent processes, and
+        inducing variables that fit it
+    num_classes, num_data : C; N, to scale mini-batches, or None for full batches
     num_monte_carlo : draws of g per row in the ELBO, 100 like GPflow's ``Softmax``
     num_predictive : draws of g per row in predictions, an even number (they come in pairs ±ε)
     whiten : whether q is on the whitened inducing variables
@@ -82,18 +81,11 @@ class SVGPClassifier(gpflow.models.SVGP):
         check_count(num_monte_carlo, "num_monte_carlo")
         if check_count(num_predictive, "num_predictive", minimum=2) % 2:
             raise ValueError(f"num_predictive: expected an even number, got {num_predictive}")
-        if num_data is not None:
-            check_count(num_data, "num_data")
+        check_optional(check_count, num_data, "num_data")
         likelihood = gpflow.likelihoods.Softmax(C)
         likelihood.num_monte_carlo_points = num_monte_carlo
-        super().__init__(
-            kernel,
-            likelihood,
-            inducing_variable,
-            num_latent_gps=C,
-            whiten=whiten,
-            num_data=num_data,
-        )
+        options = {"num_latent_gps": C, "whiten": whiten, "num_data": num_data}
+        super().__init__(kernel, likelihood, inducing_variable, **options)
         self.num_predictive = num_predictive
         self.seed = check_count(seed, "seed", minimum=0)
         self.generator = tf.random.Generator.from_seed(seed)
@@ -114,22 +106,17 @@ class SVGPClassifier(gpflow.models.SVGP):
 
     # --- what a subclass changes ---------------------------------------------------------------
 
-    #: whether the logits are a function of the latents, and not the latents themselves
-    _is_warped = False
-    #: dropout samples of the network in training; None where there is no network
-    _training_samples: int | None = None
+    _is_warped = False  # whether the logits differ from the latents
+    _training_samples: int | None = None  # dropout samples in training; None without a network
 
     def _params(self, X: Tensor, samples: int | None, seed: int | None = None) -> Tensor:
         """Parameters of the warp at each input, one set per dropout sample: ``[S, N, C, P]``.
 
-        S = 1 if ``samples`` is None, and P = 0 without a network. Without a seed each call draws
-        new dropout samples.
+        S = 1 if ``samples`` is None, and P = 0 without a network; without a seed they are new.
         """
         if samples is not None:
-            raise ValueError(
-                f"samples: expected None, since a {type(self).__name__} has no dropout to "
-                f"average over, got {samples!r}"
-            )
+            expected = f"None, since a {type(self).__name__} has no dropout to average over"
+            fail("samples", expected, repr(samples))
         return tf.zeros([1, tf.shape(X)[0], self.num_classes, 0], gpflow.default_float())
 
     def _warp(self, g: Tensor, params: Tensor) -> Tensor:
@@ -138,28 +125,21 @@ class SVGPClassifier(gpflow.models.SVGP):
 
     # --- inference -----------------------------------------------------------------------------
 
-    def predict_latent(self, X: Tensor, full_cov: bool = False) -> tuple[Tensor, Tensor]:
-        """Moments of the independent latents q(g): mean ``[N, C]``, variance ``[N, C]``.
-
-        With ``full_cov`` the second is the covariance over inputs, ``[C, N, N]``.
-        """
-        return self._predict_independent(X, full_cov, False)
-
     @as_written
-    def _predict_independent(
-        self, X: Tensor, full_cov: bool, full_output_cov: bool
+    def predict_latent(
+        self, X: Tensor, full_cov: bool = False, full_output_cov: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """Moments of q(g), by GPflow."""
+        """Mean ``[N, C]`` and variance ``[N, C]`` of the independent latents q(g), by GPflow.
+
+        With `full_cov` the second is the covariance over inputs, ``[C, N, N]``.
+        """
         X = check_inputs(X, num_inputs=self.num_inputs)
         return super().predict_f(X, full_cov=full_cov, full_output_cov=full_output_cov)
 
     def expected_log_likelihood(self, data: Data, noise: Tensor | None = None) -> Tensor:
         """E_q[ log p(y_n | F_n) ] of each row, by reparameterised Monte Carlo: ``[N]``.
 
-        Parameters
-        ----------
-        data : ``(X [N, D], Y [N, 1])``
-        noise : standard normal draws ``[S, N, C]``; None for new ones from `generator`
+        `noise` are standard normal draws ``[S, N, C]``; by default new ones from `generator`.
         """
         X, Y = data
         mean, variance = self.predict_latent(X)
@@ -180,9 +160,7 @@ class SVGPClassifier(gpflow.models.SVGP):
     def elbo(self, data: Data) -> Tensor:
         """Evidence lower bound, a Monte Carlo estimate with new draws in each call.
 
-        Parameters
-        ----------
-        data : ``(X [N, D], Y [N, 1])``; a mini-batch stands for all `num_data` rows
+        A mini-batch ``(X [B, D], Y [B, 1])`` stands for all `num_data` rows.
         """
         X, Y = self.check_data(data)
         expected = self.expected_log_likelihood((X, Y))
@@ -195,27 +173,18 @@ class SVGPClassifier(gpflow.models.SVGP):
     def predict_f(
         self, Xnew: Tensor, full_cov: bool = False, full_output_cov: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """Moments of the C processes F: mean ``[N, C]``, variance ``[N, C]``.
-
-        Parameters
-        ----------
-        Xnew : ``[N, D]``
-        full_cov, full_output_cov : covariances between inputs, between classes or both instead of
-            variances, in the shapes of GPflow
+        """Mean ``[N, C]`` and variance ``[N, C]`` of the C processes F, or covariances between
+        inputs (`full_cov`), between classes (`full_output_cov`) or both, in GPflow's shapes.
         """
-        return self._predict_independent(Xnew, full_cov, full_output_cov)
+        return self.predict_latent(Xnew, full_cov, full_output_cov)
 
     def predict_y(
         self, Xnew: Tensor, samples: int | None = None, seed: int = 0
     ) -> tuple[Tensor, Tensor]:
         """Class probabilities p ``[N, C]`` and the variances p(1 − p) of the class indicators.
 
-        Parameters
-        ----------
-        Xnew : ``[N, D]``
-        samples : None for the point estimate, or the number of dropout samples to average over; a
-            ValueError for a model without a network
-        seed : of the dropout samples
+        `samples` is None for the point estimate, or the number of dropout samples, with this seed,
+        to average over (a ValueError for a model without a network).
         """
         p = tf.exp(self._log_probabilities(Xnew, samples, seed))
         return p, p * (1.0 - p)
@@ -226,14 +195,7 @@ class SVGPClassifier(gpflow.models.SVGP):
         return tf.gather(self._log_probabilities(X, samples, seed), Y[:, 0], axis=1, batch_dims=1)
 
     def predict_f_samples(self, Xnew: Tensor, num_samples: int = 1, seed: int = 0) -> Tensor:
-        """Joint draws of the C processes at all inputs: ``[S, N, C]``.
-
-        Parameters
-        ----------
-        Xnew : ``[N, D]``
-        num_samples : S
-        seed : of the draws
-        """
+        """Joint draws of the C processes at all inputs: ``[S, N, C]``."""
         check_count(num_samples, "num_samples")
         check_count(seed, "seed", minimum=0)
         mean, cov = self.predict_latent(Xnew, full_cov=True)
@@ -246,10 +208,9 @@ class SVGPClassifier(gpflow.models.SVGP):
 
     @as_written
     def _log_probabilities(self, X: Tensor, samples: int | None, seed: int) -> Tensor:
-        """Logarithms of the predictive class probabilities, ``[N, C]``.
+        """log (1/S) Σ_s softmax(F_s), the logarithms of the class probabilities, ``[N, C]``.
 
-        log (1/S) Σ_s softmax(F_s), in logarithms throughout: a probability below the smallest float
-        still has a logarithm.
+        In logarithms throughout: a probability below the smallest float still has a logarithm.
         """
         X = check_inputs(X, num_inputs=self.num_inputs)
         C, M = self.num_classes, self.inducing_variable.shape[0]
@@ -280,18 +241,8 @@ class MixedSVGP(SVGPClassifier):
     is evaluated once, factorised once and broadcast. The expected log-likelihood keeps the
     covariance W diag(v) Wᵀ between classes.
 
-    Parameters
-    ----------
-    kernel, inducing_variable, num_classes, **options : as for `SVGPClassifier`
-    mixing : W ``[C, C]``; by default random with variance 1/C, so that each class keeps about the
-        prior variance of the latents
-
-    Examples
-    --------
-    >>> from etgp_viz import build
-    >>> X = np.linspace(0.0, 1.0, 9)[:, None]
-    >>> build("svgp-rbfcorr", X, num_classes=3, num_inducing=4).mixing.shape
-    TensorShape([3, 3])
+    Arguments are as for `SVGPClassifier`, and `mixing`, W ``[C, C]``: by default random with
+    variance 1/C, so that each class keeps about the prior variance of the latents.
     """
 
     def __init__(
@@ -332,20 +283,7 @@ class TGP(SVGPClassifier):
         F_c(x) = G(g_c(x); θ_c(x)),   θ(x) from one network
 
     It costs as much as an SVGP with C processes, plus the flows; ETGP's single process avoids that.
-    Training uses one dropout sample of the network per step.
-
-    Parameters
-    ----------
-    kernel, inducing_variable, **options : as for `SVGPClassifier`
-    network : from x to the raw parameters of C flows
-
-    Examples
-    --------
-    >>> from etgp_viz import build
-    >>> X = np.linspace(0.0, 1.0, 9)[:, None]
-    >>> model = build("tgp", X, num_classes=3, num_inducing=4, flow="sal", length=2)
-    >>> model.network.flow.num_params
-    8
+    Training uses one dropout sample of the network per step. Options are as for `SVGPClassifier`.
     """
 
     def __init__(
@@ -419,15 +357,7 @@ def expected_log_softmax_of_gaussians(
 ) -> Tensor:
     """E[log softmax(g)_y] of each row for g ~ N(µ, σ²), as a mean over draws µ + σ ε.
 
-    Parameters
-    ----------
-    mean, deviation : µ and σ, ``[N, C]``
-    noise : standard normal draws ε, ``[S, N, C]``, of any precision
-    labels : y in 0..C−1, ``[N]``
-
-    Returns
-    -------
-    ``[N]``, differentiable in µ and σ
+    The noise ε is standard normal, of any precision; the result is differentiable in µ and σ.
     """
     return differentiable(
         lambda mean, deviation: _value_and_gradients(mean, deviation, noise, labels),

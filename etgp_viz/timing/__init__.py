@@ -11,11 +11,10 @@ from etgp_viz.lazy import homes, lazy_names
 # Module → the public names in it, which are imported when they are first used.
 _HOMES = homes("""
     records.timing: Curves Line cholesky_curves curves
-    timing.analysis: CostFit crossover fit_cost per_epoch slopes speedups
+    timing.analysis: CostFit crossover describe fit_cost per_epoch slopes speedups
     timing.contestants: MODELS Size operations
     timing.log: REFERENCE Settings read reference tabulate
     timing.race: Progress Race sweep
-    timing.sentences: describe
 """)
 
 __all__ = list(_HOMES)

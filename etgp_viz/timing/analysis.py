@@ -1,4 +1,4 @@
-"""What the times of a race say: slopes in C, speed-ups, where ETGP overtakes, and a cost model.
+"""What the times of a race say: slopes in C, speed-ups, a cost model, and sentences about them.
 
 Two processes of the same program differ in speed more than two rounds in one of them. So a session
 (one process) counts as one observation, its median round, and intervals come from how sessions
@@ -8,8 +8,8 @@ residual bootstrap), and scaled to each cell's own spread as far as so few sessi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from etgp_viz.checks import check_choice, check_count, fail
 from etgp_viz.timing.contestants import MODELS, Size, operations
 from etgp_viz.timing.log import QUANTITIES
 
-__all__ = ["CostFit", "crossover", "fit_cost", "per_epoch", "slopes", "speedups"]
+__all__ = ["CostFit", "crossover", "describe", "fit_cost", "per_epoch", "slopes", "speedups"]
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -109,24 +109,23 @@ def speedups(
     """
     check_choice(quantity, "quantity", QUANTITIES)
     check_choice(fast, "fast", tuple(dict.fromkeys(table["model"])))
-    timed = _timed(table, quantity)
-    sizes = list(AXES)
-    rounds_of_fast = timed[timed["model"] == fast].set_index(sizes)[f"{quantity}_rounds"]
+    timed, rounds = _timed(table, quantity), f"{quantity}_rounds"
+    rounds_of_fast = timed[timed["model"] == fast].set_index(list(AXES))[rounds]
     ratios = {}
-    for row in timed[timed["model"] != fast].itertuples():
-        size = tuple(getattr(row, axis) for axis in sizes)
-        if size in rounds_of_fast.index:
-            rounds = getattr(row, f"{quantity}_rounds")
-            ratios[(row.model, *size)] = _log_ratios(rounds, rounds_of_fast[size])
-    if not ratios:
-        return pd.DataFrame(columns=["model", *sizes, "speedup", "low", "high"])
+    for row in timed[timed["model"] != fast].to_dict("records"):
+        size = tuple(row[axis] for axis in AXES)
+        if size in rounds_of_fast.index:  # in each session that both have
+            sessions = zip(row[rounds], rounds_of_fast[size], strict=False)
+            ratios[(row["model"], *size)] = [
+                np.log(a[: len(b)]) - np.log(b[: len(a)]) for a, b in sessions
+            ]
     first, second = bootstrap(ratios, seed=0), bootstrap(ratios, seed=1)
     rows = []
     for key, logs in ratios.items():
         centre = float(_medians(logs).mean())
         interval = _interval(centre + first[key] - second[key], REPEAT)
         rows.append((*key, *(float(np.exp(value)) for value in (centre, *interval))))
-    return pd.DataFrame(rows, columns=["model", *sizes, "speedup", "low", "high"])
+    return pd.DataFrame(rows, columns=["model", *AXES, "speedup", "low", "high"])
 
 
 def crossover(table: pd.DataFrame, rival: str, fast: str = "etgp-linear") -> float:
@@ -189,20 +188,14 @@ def bootstrap(
     Deviations of sessions from their cell's mean, enlarged by √(S/(S−1)) for the mean they were
     taken from, are pooled over the cells. A draw of a cell with S sessions is its mean plus the
     mean of S of them. If no cell has two sessions, nothing is known about how sessions differ, and
-    the deviations of single rounds take their place, one to a draw.
-
-    Parameters
-    ----------
-    rounds : cell → the logarithms of its rounds, one array per session
-    size : number of draws
-    seed : of the draws
+    the deviations of single rounds take their place, one to a draw. ``rounds`` maps a cell to the
+    logarithms of its rounds, one array per session.
     """
-    rng = np.random.default_rng(seed)
-    medians = {key: _medians(sessions) for key, sessions in rounds.items()}
-    several = [v for v in medians.values() if len(v) > 1]
     if not rounds:
         return {}
-    if several:
+    rng = np.random.default_rng(seed)
+    medians = {key: _medians(sessions) for key, sessions in rounds.items()}
+    if several := [v for v in medians.values() if len(v) > 1]:
         scaled = [(v - v.mean()) * np.sqrt(len(v) / (len(v) - 1)) for v in several]
     else:
         scaled = [np.asarray(v) - np.median(v) for sessions in rounds.values() for v in sessions]
@@ -228,13 +221,6 @@ def _timed(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
     return table[table[f"{quantity}_rounds"].map(len) > 0]
 
 
-def _log_ratios(
-    slow: Sequence[Sequence[float]], fast: Sequence[Sequence[float]]
-) -> list[np.ndarray]:
-    """log(slow/fast) round by round, in each session that both have."""
-    return [np.log(a[: len(b)]) - np.log(b[: len(a)]) for a, b in zip(slow, fast, strict=False)]
-
-
 def _interval(sample: np.ndarray, level: float) -> tuple[float, float]:
     low, high = np.quantile(sample, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
@@ -254,9 +240,7 @@ class CostFit:
 
     Attributes
     ----------
-    model : name of the contestant
-    terms : names of the terms, in groups that the sweep cannot tell apart
-    coefficients : β, seconds per operation of each group
+    terms, coefficients : names of the terms in each group, and β, its seconds per operation
     error : largest relative deviation of the fit from the measured times
     """
 
@@ -279,8 +263,7 @@ class CostFit:
 
     def fixed_share(self, size: Size) -> float:
         """The share of the time at this size that does not depend on C, between 0 and 1."""
-        larger = Size(2 * size.classes, size.num_data, size.num_inducing, size.num_inputs)
-        parts, doubled = self.parts(size), self.parts(larger)
+        parts, doubled = self.parts(size), self.parts(replace(size, classes=2 * size.classes))
         fixed = sum(seconds for name, seconds in parts.items() if doubled[name] == seconds)
         return fixed / self.seconds(size)
 
@@ -290,8 +273,7 @@ def fit_cost(table: pd.DataFrame, model: str, quantity: str = "step") -> CostFit
 
     Parameters
     ----------
-    table : of `sweep`, `read` or `reference`
-    model : a model of the table
+    table, model : of `sweep`, `read` or `reference`, and a model of it
     quantity : the column of times, ``"step"``
 
     Returns
@@ -311,9 +293,7 @@ def fit_cost(table: pd.DataFrame, model: str, quantity: str = "step") -> CostFit
     rows = table[(table["model"] == model) & table[quantity].notna()]
     if len(rows) < 2:
         return None
-    D = int(table.attrs["settings"]["num_inputs"])
-    sizes = [Size(r.classes, r.num_data, r.num_inducing, D) for r in rows.itertuples()]
-    columns = pd.DataFrame([_cost_terms(model, size) for size in sizes])
+    columns = pd.DataFrame([_cost_terms(model, size) for size in _sizes(rows)])
     groups = _groups(columns)
     seconds = rows[quantity].to_numpy(float)
     design = np.stack([columns[list(group)].sum(axis=1).to_numpy(float) for group in groups], 1)
@@ -321,6 +301,11 @@ def fit_cost(table: pd.DataFrame, model: str, quantity: str = "step") -> CostFit
     solution, _ = nnls(design / scale / seconds[:, None], np.ones(len(seconds)))
     error = np.max(np.abs(design / scale @ solution / seconds - 1.0))
     return CostFit(model, groups, tuple(solution / scale), float(error))
+
+
+def _sizes(rows: pd.DataFrame) -> list[Size]:
+    D = int(rows.attrs["settings"]["num_inputs"])
+    return [Size(row.classes, row.num_data, row.num_inducing, D) for row in rows.itertuples()]
 
 
 def _cost_terms(name: str, size: Size) -> dict[str, int]:
@@ -355,3 +340,105 @@ def _groups(columns: pd.DataFrame) -> tuple[tuple[str, ...], ...]:
         else:
             groups.append([name])
     return tuple(map(tuple, groups))
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+def describe(table: pd.DataFrame, fast: str | None = None) -> list[str]:
+    """Sentences about one training step: speed-ups, growth with C, and what did not run.
+
+    Parameters
+    ----------
+    table : of `sweep`, `read` or `reference`, also of an unfinished race
+    fast : the model that the others are compared with; by default the first ETGP
+
+    Returns
+    -------
+    list of sentences
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> table = timing.reference()
+    >>> table = table[table["model"].isin(["etgp-linear", "svgp-batched"])]
+    >>> print(timing.describe(table)[1])
+    ETGP LINEAR is faster than SVGP batched at every C in the race.
+    """
+    if fast is None:
+        fast = next((name for name in table["model"] if name.startswith("etgp")), None)
+    about_fast = [] if fast is None else [*_comparisons(table, fast), *_growth(table, fast)]
+    return [*about_fast, *_about_all(table)]
+
+
+def _comparisons(table: pd.DataFrame, fast: str) -> Iterator[str]:
+    ratios = speedups(table, fast)
+    if len(ratios) == 0:
+        return
+    largest = ratios[ratios["classes"] == ratios["classes"].max()].drop_duplicates("model")
+    for row in largest.itertuples():
+        yield (
+            f"At C = {row.classes} a step of {_label(row.model)} takes {row.speedup:.3g} times as "
+            f"long as a step of {_label(fast)} (99 % interval for a repeated race: {row.low:.3g} "
+            f"to {row.high:.3g})."
+        )
+    if table["sessions"].max() < 2:
+        yield (
+            "There was only one session, so these intervals come from its rounds: they do not "
+            "show how much two processes differ."
+        )
+    one_size = ratios[["num_data", "num_inducing"]].drop_duplicates().shape[0] == 1
+    for rival in dict.fromkeys(ratios["model"]) if one_size else ():
+        point = crossover(table, rival, fast)
+        if point == 0.0:
+            yield f"{_label(fast)} is faster than {_label(rival)} at every C in the race."
+        elif np.isfinite(point):
+            yield f"{_label(fast)} overtakes {_label(rival)} at about C = {point:.0f}."
+        else:
+            yield f"{_label(fast)} does not overtake {_label(rival)} in this race."
+
+
+def _growth(table: pd.DataFrame, fast: str) -> Iterator[str]:
+    """How much ETGP's time grows with C, and which part of it grows."""
+    rows = table[(table["model"] == fast) & table["step"].notna()].sort_values("classes")
+    rows = rows.drop_duplicates("classes")
+    if len(rows) < 2 or not fast.startswith("etgp"):
+        return
+    first, last = rows.iloc[0], rows.iloc[-1]
+    ratio, more = last["step"] / first["step"], last["classes"] / first["classes"]
+    grows = "still grows with C, but slowly" if ratio > 1 else "shows no growth with C, only noise"
+    yield (
+        f"A step of {_label(fast)} {grows}: from {1e3 * first['step']:.1f} ms at "
+        f"C = {first['classes']} to {1e3 * last['step']:.1f} ms at C = {last['classes']}, a factor "
+        f"of {ratio:.2f} for {more:.0f} times as many classes."
+    )
+    if fit := fit_cost(table, fast):
+        size = _sizes(rows)[-1]
+        share = 1.0 - fit.fixed_share(size)
+        yield (
+            f"According to the fitted cost model, {share:.0%} of its step at C = {size.classes} is "
+            f"spent on the flows, their network and the softmax, which grow with C; the other "
+            f"{1 - share:.0%}, the one Gaussian process and the overhead, does not. (The fit is "
+            f"within {fit.error:.0%} of every measured time.)"
+        )
+
+
+def _about_all(table: pd.DataFrame) -> Iterator[str]:
+    """Growth of every model, cells that did not run, and a machine that was not quiet."""
+    for row in slopes(table).dropna().itertuples():
+        yield (
+            f"{_label(row.model)}: time grows like C to the power {row.slope:.2f} "
+            f"(95 % interval: {row.low:.2f} to {row.high:.2f})."
+        )
+    for row in table[table["status"] != "ok"].itertuples():
+        yield f"{_label(row.model)} at C = {row.classes}: {row.status}."
+    load, cores = table.attrs.get("load", 0.0), table.attrs.get("machine", {}).get("cores") or 1
+    if load > cores / 2:
+        yield (
+            f"Other programs were busy when the race began (load {load:.1f} on {cores} cores): "
+            "times are longer and intervals wider than on a quiet machine."
+        )
+
+
+def _label(model: str) -> str:
+    return MODELS[model].label

@@ -33,8 +33,7 @@ def ways(
 
     Parameters
     ----------
-    classes : values of C
-    num_inducing : values of M
+    classes, num_inducing : values of C and of M
     repeats : rounds of each size
     seed : of the matrices
     progress : show a progress bar
@@ -65,21 +64,11 @@ def ways(
         for way, seconds in _race(_contestants(matrices), repeats).items():
             low, median, high = np.percentile(seconds, [25, 50, 75])
             rows.append((way, C, M, median, low, high))
-    columns = ["way", "classes", "num_inducing", "seconds", "low", "high"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=["way", "classes", "num_inducing", "seconds", "low", "high"])
 
 
 def describe(table: pd.DataFrame) -> list[str]:
-    """Sentences about the largest C of a table, at the M closest to the paper's 100.
-
-    Parameters
-    ----------
-    table : of `ways`
-
-    Returns
-    -------
-    list of three sentences
-    """
+    """Three sentences on a table of `ways`: its largest C, at the M closest to the paper's 100."""
     C = int(table["classes"].max())
     M = int(min(set(table["num_inducing"]), key=lambda size: abs(size - 100)))
     chosen = table[(table["classes"] == C) & (table["num_inducing"] == M)]

@@ -39,8 +39,7 @@ def training_step(
     ----------
     model : any GPflow model with ``training_loss(data)``
     data : ``(X [N, D], Y [N, 1])``
-    learning_rate : of Adam
-    seed : of the model's random draws
+    learning_rate, seed : of Adam, and of the model's random draws
 
     Returns
     -------
@@ -55,18 +54,11 @@ def training_step(
 
 
 def actions(name: str, size: Size) -> dict[str, Callable[[], Any]]:
-    """Build a contestant and return the calls to time.
+    """Build a contestant of `etgp_viz.timing.MODELS`; quantity → the call to time.
 
-    Parameters
-    ----------
-    name : a key of `etgp_viz.timing.MODELS`
-    size : C, N, M and D
-
-    Returns
-    -------
-    dictionary : quantity → a call that ends when the work is done. ``"step"`` is a
-        `training_step` on all N rows, ``"prediction"`` the class probabilities of N rows by point
-        estimate, and ``"prediction_ba"`` (ETGP) their average over 20 dropout samples
+    A call ends when the work is done. ``"step"`` is a `training_step` on all N rows,
+    ``"prediction"`` the class probabilities of N rows by point estimate, and ``"prediction_ba"``
+    (ETGP) their average over 20 dropout samples.
     """
     X, Y = random_data(size)
     model, inputs = _build(name, X, size), tf.constant(X)

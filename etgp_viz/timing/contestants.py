@@ -19,7 +19,7 @@ and moments with C kernels and C processes, one kernel and C processes, and one 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -51,10 +51,8 @@ class Contestant:
 
     Attributes
     ----------
-    label : its name in figures
-    words : what it is, in a phrase
-    model : its name in `etgp_viz.build`
-    options : what `etgp_viz.build` takes besides the number of inducing points
+    label, words : its name in figures, and what it is in a phrase
+    model, options : its name in `etgp_viz.build`, and what that takes besides M
     kernel_per_class : whether each class has its own kernel evaluated and factorised
     process_per_class : whether each class has its own Gaussian process
     library : what it is computed with, ``"tensorflow"`` or ``"torch"``
@@ -82,16 +80,19 @@ class Contestant:
 _NETWORK = {"hidden": (HIDDEN,)}
 _SVGP = {"num_monte_carlo": DRAWS, "num_predictive": DRAWS}
 
-
-def _etgp(name: str) -> Contestant:
-    words = f"one Gaussian process and C {names.MODELS[name].variant.upper()} flows"
-    options = {"num_quadrature": NODES, **_NETWORK}
-    return Contestant(names.MODELS[name].label, words, name, options, False, False)
-
-
 #: name in the race → contestant
 MODELS = {
-    **{name: _etgp(name) for name in names.ETGPS},
+    **{
+        name: Contestant(
+            names.MODELS[name].label,
+            f"one Gaussian process and C {names.MODELS[name].variant.upper()} flows",
+            name,
+            {"num_quadrature": NODES, **_NETWORK},
+            kernel_per_class=False,
+            process_per_class=False,
+        )
+        for name in names.ETGPS
+    },
     "svgp-separate": Contestant(
         "SVGP separate",
         "C kernels and C processes, GPflow's own loops",
@@ -164,13 +165,7 @@ def operations(name: str, size: Size) -> dict[str, int]:
     etgp-linear 166650 166650
     """
     model = MODELS[check_choice(name, "name", tuple(MODELS))]
-    C, N, M, D, P = (
-        size.classes,
-        size.num_data,
-        size.num_inducing,
-        size.num_inputs,
-        model.num_params,
-    )
+    (C, N, M, D), P = astuple(size), model.num_params
     kernels = C if model.kernel_per_class else 1
     processes = C if model.process_per_class else 1
     values = DRAWS if model.process_per_class else NODES

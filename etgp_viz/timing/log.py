@@ -6,10 +6,15 @@ and the settings.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+import os
+import platform
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass, fields
+from importlib import metadata
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,10 +25,20 @@ import psutil
 
 from etgp_viz.checks import check_choice, check_count, check_positive, fail
 from etgp_viz.files import GrowingTable, TableContents, csv_line
-from etgp_viz.timing import machine
 from etgp_viz.timing.contestants import MODELS, Size, operations
 
-__all__ = ["REFERENCE", "Log", "Measurement", "Settings", "read", "reference", "tabulate"]
+__all__ = [
+    "REFERENCE",
+    "Log",
+    "Measurement",
+    "Settings",
+    "describe_machine",
+    "read",
+    "reference",
+    "tabulate",
+]
+
+PACKAGES = ("etgp-viz", "gpflow", "tensorflow", "tensorflow-probability", "numpy", "gpytorch")
 
 #: what is timed round by round, if the model can do it
 QUANTITIES = ("step", "prediction", "prediction_ba")
@@ -36,16 +51,8 @@ REFERENCE = Path(__file__).parents[1] / "reference"
 class Settings:
     """What two runs must share for their measurements to belong together.
 
-    Attributes
-    ----------
-    models : names from `etgp_viz.timing.MODELS`
-    classes, num_data, num_inducing : C, N and M; every combination of the three is raced
-    num_inputs : D
-    repeats : rounds of each cell in all
-    sessions : fresh processes that the rounds of a cell are split over
-    budget : seconds that a cell may take in all
-    memory : whether the peak memory of a step is measured
-    memory_limit : GiB that a cell may take; None for half of what is free when the sweep starts
+    The attributes are parameters of `etgp_viz.timing.sweep`; every combination of C, N and M is
+    raced.
     """
 
     models: tuple[str, ...]
@@ -124,29 +131,48 @@ class Measurement:
 COLUMNS = [field.name for field in fields(Measurement)]
 
 
+def describe_machine() -> dict[str, Any]:
+    """Processor, memory, system and versions; no names of hosts, people or folders."""
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "system": platform.system(),
+        "versions": versions,
+    }
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError):
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        name = re.search(r"model name\s*:\s*(.+)", text)
+        return name.group(1).strip() if name else platform.machine()
+    return platform.processor() or platform.machine()
+
+
 class Log:
     """The measurements of a sweep, in memory and, if it has a path, in a file.
 
-    Parameters
-    ----------
-    settings : of the sweep
-    path : the file; None for no file
-    resume : whether to continue an existing file, which is an error otherwise
+    With ``resume`` an existing file is continued; without, it is an error.
     """
 
     def __init__(self, settings: Settings, path: Path | None = None, resume: bool = False) -> None:
         self.settings = settings
         self.header = {
-            "machine": machine.describe(),
+            "machine": describe_machine(),
             "settings": _as_json(settings),
             "load": round(psutil.getloadavg()[0], 1),
         }
         self.measurements: list[Measurement] = []
         self._file = None if path is None else _file(path)
-        if self._file is None or path is None:
+        if self._file is None:
             return
-        if path.exists() and not resume:
-            fail("out", "a new file, or resume to continue this one", path.name)
+        if self._file.path.exists() and not resume:
+            fail("out", "a new file, or resume to continue this one", self._file.path.name)
         if self._file.has_begun:
             self._resume(self._file)
         else:
@@ -233,8 +259,7 @@ def tabulate(
 
     Parameters
     ----------
-    measurements : of a sweep
-    settings : of the same sweep
+    measurements, settings : of the same sweep
     header : becomes ``attrs`` of the table, with the settings: ``settings``, ``machine``, and
         ``load``, how many programs wanted a processor when the sweep began
 
@@ -263,7 +288,11 @@ def tabulate(
 
 def _row(model: str, size: Size, measurements: list[Measurement]) -> dict[str, Any]:
     first = {item.quantity: item.value for item in reversed(measurements)}
-    rounds = {quantity: _by_session(measurements, quantity) for quantity in QUANTITIES}
+    sessions: dict[str, dict[int, list[float]]] = {quantity: {} for quantity in QUANTITIES}
+    for item in measurements:
+        if item.quantity in sessions:
+            sessions[item.quantity].setdefault(item.session, []).append(float(item.value))
+    rounds = {quantity: list(times.values()) for quantity, times in sessions.items()}
     row: dict[str, Any] = {
         "model": model,
         "classes": size.classes,
@@ -274,27 +303,13 @@ def _row(model: str, size: Size, measurements: list[Measurement]) -> dict[str, A
         "rounds": sum(map(len, rounds["step"])),
     }
     for quantity, times in rounds.items():
-        low, median, high = _quartiles(times)
+        all_times = np.concatenate(times) if times else [np.nan]
+        low, median, high = np.percentile(all_times, [25, 50, 75]).tolist()
         row |= {quantity: median, f"{quantity}_low": low, f"{quantity}_high": high}
         row[f"first_{quantity}"] = first.get(f"first_{quantity}", np.nan)
     row["memory"] = first.get("memory", np.nan)
     row["operations"] = sum(operations(model, size).values())
     return row | {f"{quantity}_rounds": times for quantity, times in rounds.items()}
-
-
-def _by_session(measurements: Iterable[Measurement], quantity: str) -> list[list[float]]:
-    sessions: dict[int, list[float]] = {}
-    for item in measurements:
-        if item.quantity == quantity:
-            sessions.setdefault(item.session, []).append(float(item.value))
-    return list(sessions.values())
-
-
-def _quartiles(times: list[list[float]]) -> tuple[float, float, float]:
-    if not times:
-        return np.nan, np.nan, np.nan
-    low, median, high = np.percentile(np.concatenate(times), [25, 50, 75])
-    return float(low), float(median), float(high)
 
 
 def _file(path: str | Path) -> GrowingTable:

@@ -15,12 +15,14 @@ import contextlib
 import gc
 import json
 import os
+import re
 import secrets
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -29,11 +31,22 @@ from typing import Any
 
 import psutil
 
-from etgp_viz.timing import machine
 from etgp_viz.timing.contestants import MODELS, Size
 
-__all__ = ["CellError", "Child", "OverBudgetError", "OverMemoryError", "Starter", "main"]
+__all__ = [
+    "MIB",
+    "CellError",
+    "Child",
+    "OverBudgetError",
+    "OverMemoryError",
+    "Starter",
+    "available_memory",
+    "main",
+    "peak_memory",
+    "resident_memory",
+]
 
+MIB = 2**20
 CAN_FORK = sys.platform == "linux"
 
 #: library → the module that computes its contestants
@@ -49,7 +62,7 @@ STARTING = 180.0
 #: how long a killed child may take to disappear, in seconds
 ENDING = 2.0
 #: memory of the machine that always stays free, in bytes
-RESERVE = 300 * machine.MIB
+RESERVE = 300 * MIB
 #: a turn takes at least this many seconds, so that quick calls are averaged in a warm cache
 TURN = 0.05
 
@@ -76,13 +89,7 @@ class OverMemoryError(CellError):
 
 
 class Child:
-    """One process with one model in it.
-
-    Parameters
-    ----------
-    connection : to the process
-    memory_limit : resident bytes at which it is ended
-    """
+    """One process with one model in it, which may take up to ``memory_limit`` resident bytes."""
 
     def __init__(self, connection: socket.socket, memory_limit: int) -> None:
         self._connection = connection
@@ -99,10 +106,7 @@ class Child:
         return True
 
     def ask(self, request: dict[str, Any], deadline: float) -> dict[str, Any]:
-        """Return the answer to a request, or raise a `CellError`.
-
-        ``deadline`` is a time of ``time.perf_counter``.
-        """
+        """The answer to a request, or a `CellError`; the deadline is on ``time.perf_counter``."""
         try:
             self._connection.sendall(json.dumps(request).encode() + b"\n")
             answer = self._read(deadline)
@@ -136,7 +140,7 @@ class Child:
             return
         with contextlib.suppress(psutil.NoSuchProcess):
             used = self._process.memory_info().rss
-            if used > self._memory_limit or machine.available_memory() < RESERVE:
+            if used > self._memory_limit or available_memory() < RESERVE:
                 raise OverMemoryError
 
     def end(self) -> None:
@@ -149,12 +153,7 @@ class Child:
 
 
 class Starter:
-    """Starts children; a context that leaves none behind.
-
-    Parameters
-    ----------
-    memory_limit : resident bytes at which a child is ended
-    """
+    """Starts children with a limit of resident bytes each; a context that leaves none behind."""
 
     def __init__(self, memory_limit: int) -> None:
         self._memory_limit = memory_limit
@@ -310,7 +309,7 @@ def _answer(request: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
     match request["do"]:
         case "build":
             home = import_module(HOMES[MODELS[request["model"]].library])
-            state["base"] = machine.resident_memory()
+            state["base"] = resident_memory()
             state["actions"] = home.actions(request["model"], Size(**request["size"]))
             return {"value": time.perf_counter() - start, "quantities": list(state["actions"])}
         case "first":  # tracing and compiling
@@ -319,8 +318,8 @@ def _answer(request: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
             gc.collect()
             return {"value": seconds}
         case "memory":
-            peak = machine.peak_memory(state["actions"]["step"])
-            return {"value": (peak - state["base"]) / machine.MIB}
+            peak = peak_memory(state["actions"]["step"])
+            return {"value": (peak - state["base"]) / MIB}
         case "time":
             return {"value": _seconds_per_call(state["actions"][request["quantity"]])}
     raise ValueError(f"do: expected build, first, memory or time, got {request['do']!r}")
@@ -343,3 +342,56 @@ def _seconds_per_call(
         action()
         count += 1
     return (clock() - start) / count
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def available_memory(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
+    """Bytes that a process can still take, within a container's limit if there is one."""
+    free = psutil.virtual_memory().available
+    try:
+        limit = int((cgroup / "memory.max").read_text())  # without a limit the text is "max"
+        used = int((cgroup / "memory.current").read_text())
+    except (OSError, ValueError):
+        return free
+    return min(free, limit - used)
+
+
+def resident_memory() -> int:
+    """Resident memory (bytes) of this process."""
+    return psutil.Process().memory_info().rss
+
+
+def peak_memory(action: Callable[[], Any]) -> int:
+    """Largest resident memory (bytes) of this process during a call."""
+    status, clear = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    try:
+        clear.write_text("5")  # resets the system's high-water mark to what is resident now
+        has_mark = "VmHWM" in status.read_text()
+    except OSError:
+        has_mark = False
+    if not has_mark:
+        return _sampled_peak(action)
+    action()
+    kilobytes = re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())[0]
+    return int(kilobytes) * 1024
+
+
+def _sampled_peak(action: Callable[[], Any]) -> int:
+    """The same where the system keeps no high-water mark: sampled every millisecond."""
+    peak, over = resident_memory(), threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not over.wait(0.001):
+            peak = max(peak, resident_memory())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        action()
+    finally:
+        over.set()
+        watcher.join()
+    return peak

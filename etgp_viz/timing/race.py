@@ -21,11 +21,16 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
-from etgp_viz.checks import check_positive, fail
-from etgp_viz.timing import machine
+from etgp_viz.checks import check_installed, check_positive, fail
 from etgp_viz.timing.contestants import Size, bytes_needed
 from etgp_viz.timing.log import Log, Measurement, Settings
-from etgp_viz.timing.processes import CellError, OverBudgetError, OverMemoryError, Starter
+from etgp_viz.timing.processes import (
+    CellError,
+    OverBudgetError,
+    OverMemoryError,
+    Starter,
+    available_memory,
+)
 
 __all__ = ["Progress", "Race", "sweep"]
 
@@ -34,13 +39,7 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a race has come.
-
-    Attributes
-    ----------
-    done, total : units of work
-    words : what comes next
-    """
+    """How far a race has come: units of work, and what comes next in words."""
 
     done: int
     total: int
@@ -56,21 +55,9 @@ class Race:
     Parameters
     ----------
     settings : what is raced
-    out : file that the measurements are added to
-    resume : continue that file if it exists
+    out, resume : file that the measurements are added to; continue it if it exists
     time_limit : seconds; a session after the first starts only if it should end within them
     start : makes the context that starts child processes, given their memory limit in bytes
-
-    Examples
-    --------
-    >>> from etgp_viz import timing
-    >>> settings = timing.Settings(
-    ...     models=("etgp-linear",), classes=(2,), num_data=(50,), num_inducing=(10,),
-    ...     num_inputs=2, repeats=3, sessions=1, budget=60.0, memory=False, memory_limit=None,
-    ... )
-    >>> race = timing.Race(settings)
-    >>> race.table()["status"].tolist()  # before the first turn
-    ['unfinished']
     """
 
     def __init__(
@@ -81,6 +68,7 @@ class Race:
         time_limit: float | None = None,
         start: Callable[[int], AbstractContextManager[Any]] = Starter,
     ) -> None:
+        check_installed()
         if "gpytorch-batched" in settings.models and find_spec("gpytorch") is None:
             fail("models", "models that can run here", "'gpytorch-batched' without gpytorch")
         self.settings = settings
@@ -97,7 +85,7 @@ class Race:
 
     def __iter__(self) -> Generator[Progress]:
         limit = self.settings.memory_limit
-        memory = machine.available_memory() // 2 if limit is None else int(limit * GIB)
+        memory = available_memory() // 2 if limit is None else int(limit * GIB)
         self._done = 0
         begun, longest = time.perf_counter(), 0.0
         for session in range(self.settings.sessions):
@@ -133,7 +121,8 @@ class Race:
                 else:
                     self._done += rounds + 1
             for turn in range(rounds):
-                for cell in _rotated(racing, turn):
+                first = turn % max(len(racing), 1)
+                for cell in racing[first:] + racing[:first]:
                     yield self._progress(f"C = {size.classes}, round {turn + 1} of {rounds}")
                     cell.take_turn(turn)
                     self._done += 1
@@ -249,11 +238,6 @@ def _cell(model: str, size: Size) -> tuple[str, int, int, int]:
     return model, size.classes, size.num_data, size.num_inducing
 
 
-def _rotated(cells: list[_Cell], turn: int) -> list[_Cell]:
-    first = turn % len(cells) if cells else 0
-    return cells[first:] + cells[:first]
-
-
 def sweep(
     models: Any,
     classes: Any = (2, 10, 50, 153),
@@ -285,12 +269,10 @@ def sweep(
         them, SVGPs with RBF kernels as ``"svgp-separate"``, ``"svgp-shared"``,
         ``"svgp-batched"``, ``"svgp-rbfcorr"`` and ``"svgp-rbfcorr-once"``, and
         ``"gpytorch-batched"`` where GPyTorch is installed
-    classes : C, one or more numbers
-    num_data : N, rows of a training step and of a prediction; one or more numbers
-    num_inducing : M, one or more numbers
+    classes, num_data, num_inducing : C, N (rows of a training step and of a prediction) and M, one
+        or more numbers each
     num_inputs : D
-    repeats : rounds of each cell, in all
-    sessions : fresh processes over which the rounds of a cell are split
+    repeats, sessions : rounds of each cell in all, and fresh processes over which they are split
     budget : seconds for each cell. A cell that cannot finish its first session is
         ``"over budget"``; a cell that cannot afford further sessions has fewer
     memory : measure the peak memory of a step
@@ -298,8 +280,7 @@ def sweep(
     time_limit : seconds; a session after the first starts only if it should end within them
     progress : show a progress bar
     callback : called with a `Progress` and the table so far, before each piece of work
-    out : CSV file to add the measurements to
-    resume : continue ``out`` if it exists
+    out, resume : CSV file to add the measurements to; continue it if it exists
 
     Returns
     -------

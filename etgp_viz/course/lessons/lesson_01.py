@@ -1,7 +1,4 @@
-"""Exercises of lesson 01, Gaussian processes in one sitting.
-
-Models, and with them TensorFlow, are loaded when an answer is checked.
-"""
+"""Exercises of lesson 01, Gaussian processes in one sitting."""
 
 from collections.abc import Callable
 from functools import cache
@@ -10,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from etgp_viz.course.answers import ArrayFunction, Numbers
-from etgp_viz.course.exercise import Exercise, Lesson, Mistake
+from etgp_viz.course.checking import Exercise, Lesson, Mistake
 
 __all__ = ["LESSON", "PICTURES"]
 
@@ -162,9 +159,7 @@ KERNEL = Exercise(
         "The diagonal holds the variances, and every other entry says how much two values share. "
         "Only differences of inputs appear, and that makes this kernel stationary."
     ),
-    properties={
-        "Moving all inputs by the same amount changes nothing.": _is_stationary,
-    },
+    properties={"Moving all inputs by the same amount changes nothing.": _is_stationary},
 )
 
 
@@ -233,7 +228,7 @@ DRAW = Exercise(
         "same noise, another kernel gives another shape of the same draw."
     ),
     properties={
-        "With the identity matrix as noise, the draws D satisfy DᵀD = K.": _recovers_covariance,
+        "With the identity matrix as noise, the draws D satisfy DᵀD = K.": _recovers_covariance
     },
 )
 
@@ -374,7 +369,7 @@ LESSON = Lesson(
     teaching={
         "": (
             "About 45 minutes: Predict 5, Play 10, Derive 10, Code 10, Two linked points 5, "
-            "Stationarity 5. The first cell loads TensorFlow: run it while you talk."
+            "Stationarity 5. The import cell loads TensorFlow: run it while you talk."
         ),
         "Predict": (
             "Collect guesses by show of hands before anybody moves a slider. Many say 4 for the "

@@ -1,17 +1,15 @@
-"""Exercises of lesson 02, warping one GP.
-
-Models, and with them TensorFlow, are loaded when an answer is checked.
-"""
+"""Exercises of lesson 02, warping one GP."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.integrate import trapezoid
 from scipy.special import ndtr, ndtri
 
 from etgp_viz.course.answers import ArrayFunction, InvalidAnswer, Numbers
-from etgp_viz.course.exercise import Exercise, Lesson, Mistake
+from etgp_viz.course.checking import Exercise, Lesson, Mistake
 
 __all__ = ["LESSON"]
 
@@ -126,7 +124,7 @@ def _has_mass_one(log_density: Callable) -> bool:
     flow = flows.TanhSum(1)
     params = flow.unconstrain(np.array([1.5, 2.0, 0.3])).numpy()
     g = np.linspace(-8.0, 8.0, 2001)
-    mass = np.trapezoid(np.exp(np.asarray(log_density(g, flow, params))), g)
+    mass = trapezoid(np.exp(np.asarray(log_density(g, flow, params))), g)
     return bool(abs(mass - 1.0) < 1e-3)
 
 
@@ -224,8 +222,7 @@ EXPECT = Exercise(
             "curved G that is in general a different number.",
         ),
         "nodes not scaled": Mistake(
-            lambda: _lotus(scale=1.0),
-            "The nodes belong to N(0, 1). Scale them to N(0, 2) first.",
+            lambda: _lotus(scale=1.0), "The nodes belong to N(0, 1). Scale them to N(0, 2) first."
         ),
         "variance for standard deviation in the nodes": Mistake(
             lambda: _lotus(scale=VARIANCE),
@@ -233,8 +230,7 @@ EXPECT = Exercise(
             "deviation, √2.",
         ),
         "variance for standard deviation in the answer": Mistake(
-            lambda: _lotus(power=1.0),
-            "This is the variance of f(x). Take its root.",
+            lambda: _lotus(power=1.0), "This is the variance of f(x). Take its root."
         ),
     },
     hints=(
@@ -279,16 +275,11 @@ class Quantiles(Numbers):
         return flow.forward(ndtri([0.025, 0.5, 0.975]), params).numpy()[None]
 
     def sizes(self, values: np.ndarray) -> np.ndarray:
-        """The distance of the outer quantiles, ``[1, 1]``."""
         return np.ptp(values, axis=1, keepdims=True)
 
     def describe_error(self, row: int, part: int, got: float, truth: float) -> str:
-        """How far off a quantile is."""
-        side = "high" if got > truth else "low"
-        return (
-            f"The {_QUANTILES[part]} is {got:.2f} and should be {truth:.2f}: "
-            f"{abs(got - truth):.2f} too {side}."
-        )
+        error = f"{abs(got - truth):.2f} too {'high' if got > truth else 'low'}"
+        return f"The {_QUANTILES[part]} is {got:.2f} and should be {truth:.2f}: {error}."
 
 
 def _shape(low: float, median: float, high: float) -> dict[str, float]:

@@ -1,7 +1,4 @@
-"""Exercises of lesson 03, flows that depend on x.
-
-Models, and with them TensorFlow, are loaded when an answer is checked.
-"""
+"""Exercises of lesson 03, flows that depend on x."""
 
 from collections.abc import Callable
 from functools import cache
@@ -10,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from etgp_viz.course.answers import ArrayFunction, Number, Numbers
-from etgp_viz.course.exercise import Exercise, Lesson, Mistake
+from etgp_viz.course.checking import Exercise, Lesson, Mistake
 
 __all__ = ["LESSON", "hidden_flow"]
 
@@ -117,11 +114,7 @@ COVARIANCE = Exercise(
     stub="def warped_covariance(K, a):\n    return ...",
     name="warped_covariance",
     answer=ArrayFunction(
-        "warped_covariance",
-        ("K", "a"),
-        ("a covariance matrix",),
-        _covariance_inputs,
-        shape=(4, 4),
+        "warped_covariance", ("K", "a"), ("a covariance matrix",), _covariance_inputs, shape=(4, 4)
     ),
     truth=lambda: _reference_covariance,
     mistakes={
@@ -159,9 +152,7 @@ COVARIANCE = Exercise(
         "a aᵀ ⊙ K, or with A = diag(a) also A K A. The shift b changes the mean but not the "
         "covariance."
     ),
-    properties={
-        "If all scales are positive, correlations do not change.": _keeps_correlations,
-    },
+    properties={"If all scales are positive, correlations do not change.": _keeps_correlations},
 )
 
 
@@ -283,8 +274,7 @@ DROPOUT = Exercise(
             "mean of the square, not the square of the mean.",
         ),
         "variance for standard deviation": Mistake(
-            lambda: _spread() ** 2,
-            "This is the variance. The standard deviation is its root.",
+            lambda: _spread() ** 2, "This is the variance. The standard deviation is its root."
         ),
         "standard deviations added": Mistake(
             lambda: _network_draws()[0].std() + _network_draws()[1].std(),

@@ -1,7 +1,4 @@
-"""Exercises of lesson 04, one latent and C processes.
-
-Models, and with them TensorFlow, are loaded when an answer is checked.
-"""
+"""Exercises of lesson 04, one latent and C processes."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -10,7 +7,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from etgp_viz.course.answers import ArrayFunction, Function, Number, Numbers, Target
-from etgp_viz.course.exercise import Exercise, Lesson, Mistake
+from etgp_viz.course.checking import Exercise, Lesson, Mistake
 
 __all__ = ["LESSON", "hidden_covariance"]
 
@@ -214,10 +211,7 @@ WRITE = Exercise(
         "joint_covariance",
         ("K", "a"),
         ("the joint covariance",),
-        lambda rng: [
-            (lambda root: root @ root.T)(rng.normal(size=(4, 4))),
-            rng.normal(size=(3, 4)),
-        ],
+        lambda rng: [_random_covariance(rng, 4), rng.normal(size=(3, 4))],
         shape=(12, 12),
     ),
     truth=lambda: joint_covariance,
@@ -306,18 +300,14 @@ BENT = Exercise(
             "the square root.",
         ),
         "a covariance": Mistake(
-            lambda: np.sqrt(np.e),
-            "√e is the covariance. Divide by both standard deviations.",
+            lambda: np.sqrt(np.e), "√e is the covariance. Divide by both standard deviations."
         ),
         "the second moment": Mistake(
             lambda: np.exp(-0.5),
             "e² is the second moment E[exp(2z)]. The variance of f² is that minus the square of "
             "its mean, e² − e.",
         ),
-        "uncorrelated": Mistake(
-            lambda: 0.0,
-            "Both rise with f₀, so their covariance is positive.",
-        ),
+        "uncorrelated": Mistake(lambda: 0.0, "Both rise with f₀, so their covariance is positive."),
     },
     hints=(
         "First the covariance: E[f¹·f²] − E[f¹]·E[f²], where E[f¹] = 0.",
@@ -337,11 +327,7 @@ BENT = Exercise(
 KERNEL, NUM_INPUTS, KNOTS = "matern32", 25, 5
 
 _HIDDEN = np.array(
-    [
-        [1.5, 1.0, 0.6, 1.0, 1.5],
-        [0.4, 0.8, 1.2, 1.6, 2.0],
-        [-2.0, -1.5, -1.0, -0.6, -0.3],
-    ]
+    [[1.5, 1.0, 0.6, 1.0, 1.5], [0.4, 0.8, 1.2, 1.6, 2.0], [-2.0, -1.5, -1.0, -0.6, -0.3]]
 )
 # The scales with which the explorer opens.
 _OPENING = np.array([[1.0] * KNOTS, [0.3, 0.6, 1.0, 1.4, 1.7], [-0.8] * KNOTS])
@@ -410,10 +396,7 @@ MATCH = Exercise(
             "The sizes are right, but a sign is wrong. A variance does not show the sign of aᶜ; "
             "the covariance with another class does.",
         ),
-        "classes exchanged": Mistake(
-            lambda: _HIDDEN[[0, 2, 1]],
-            "You swapped classes 2 and 3.",
-        ),
+        "classes exchanged": Mistake(lambda: _HIDDEN[[0, 2, 1]], "You swapped classes 2 and 3."),
         "back to front": Mistake(
             lambda: _HIDDEN[:, ::-1],
             "The scales run from right to left: the first of the five numbers belongs to x = −3.",

@@ -1,7 +1,4 @@
-"""Exercises of lesson 05, inference.
-
-Models, and with them TensorFlow, are loaded when an answer is checked.
-"""
+"""Exercises of lesson 05, inference."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -11,7 +8,7 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp
 
 from etgp_viz.course.answers import ArrayFunction, Function, Number, Numbers
-from etgp_viz.course.exercise import Exercise, Lesson, Mistake
+from etgp_viz.course.checking import Exercise, Lesson, Mistake
 
 __all__ = ["LESSON", "example_model", "expected_log_likelihood", "latent_posterior"]
 
@@ -213,10 +210,7 @@ BOUND = Exercise(
             lambda: 12 * -40 - 5 * 12 - 3,
             "You multiplied the KL by C. There is one latent, so there is one KL.",
         ),
-        "KL added": Mistake(
-            lambda: 12 * -40 + 12 + 3,
-            "The KLs are penalties: subtract them.",
-        ),
+        "KL added": Mistake(lambda: 12 * -40 + 12 + 3, "The KLs are penalties: subtract them."),
         "the mean of the rows": Mistake(
             lambda: -40 / 50 - 12 - 3,
             "You took the mean over rows. The ELBO has the sum over all N of them.",
@@ -284,7 +278,7 @@ QUADRATURE = Exercise(
         "expectation of log softmax(f¹, …, fᶜ) at the row's label, for f₀ ~ N(mean, variance) and "
         "linear flows with scales a and shifts b (arrays of length C). `nodes` and `weights` are "
         "a Gauss–Hermite rule for a standard normal z: E[h(z)] is approximately the sum of "
-        "weights·h(nodes). You can use `log_softmax(values, axis=1)` from the first cell."
+        "weights·h(nodes). You can use `log_softmax(values, axis=1)` from the import cell."
     ),
     stub=(
         "def expected_log_likelihood(mean, variance, a, b, label, nodes, weights):\n    return ..."

@@ -10,7 +10,7 @@ import pandas as pd
 
 from etgp_viz import timing
 from etgp_viz.course.answers import Function, Number, Numbers
-from etgp_viz.course.exercise import Exercise, Lesson, Mistake
+from etgp_viz.course.checking import Exercise, Lesson, Mistake
 
 __all__ = ["LESSON", "gp_operations"]
 
@@ -147,24 +147,12 @@ WRITE = Exercise(
             "The three numbers are right, but their order is wrong: return separate, shared, etgp.",
         ),
         "M² for M³": Mistake(
-            lambda: (
-                lambda C, N, M: (
-                    C * M**2 + C * N * M**2,
-                    M**2 + C * N * M**2,
-                    M**2 + N * M**2,
-                )
-            ),
+            lambda: lambda C, N, M: (C * M**2 + C * N * M**2, M**2 + C * N * M**2, M**2 + N * M**2),
             "The Cholesky factorisation of an M×M matrix costs of the order of M³, not M²: M² is "
             "only the number of its entries.",
         ),
         "N for M in the second term": Mistake(
-            lambda: (
-                lambda C, N, M: (
-                    C * M**3 + C * N**2 * M,
-                    M**3 + C * N**2 * M,
-                    M**3 + N**2 * M,
-                )
-            ),
+            lambda: lambda C, N, M: (C * M**3 + C * N**2 * M, M**3 + C * N**2 * M, M**3 + N**2 * M),
             "You swapped N and M: each of the N rows costs M² (a solve with an M×M factor), so "
             "the term is N·M² and not N²·M.",
         ),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from etgp_viz import experiments
 from etgp_viz.course.answers import Function, Number, Numbers
-from etgp_viz.course.exercise import Exercise, Lesson, Mistake
+from etgp_viz.course.checking import Exercise, Lesson, Mistake
 from etgp_viz.experiments.scoring import NUM_BINS, expected_calibration_error, scores
 
 __all__ = ["LESSON"]
@@ -287,7 +287,7 @@ CALIBRATION = Exercise(
     properties={
         "Confident predictions that are always right have no calibration error.": (
             lambda function: abs(float(function(np.eye(3), np.arange(3)))) < 1e-12
-        ),
+        )
     },
 )
 

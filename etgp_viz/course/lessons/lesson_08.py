@@ -1,7 +1,4 @@
-"""Exercises of lesson 08, build your own.
-
-Models, and with them TensorFlow, are loaded when an answer is checked.
-"""
+"""Exercises of lesson 08, build your own."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +7,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from etgp_viz.course.answers import ArrayFunction, Function, Number, Numbers
-from etgp_viz.course.exercise import Exercise, Lesson, Mistake
+from etgp_viz.course.checking import Exercise, Lesson, Mistake
 
 __all__ = ["LESSON", "joint_probability"]
 
@@ -86,9 +83,7 @@ def swell(f: np.ndarray, b: float) -> np.ndarray:
     return np.stack([forward, inverse, b * np.abs(f)])
 
 
-def _with_row(
-    row: int, other: Callable[[np.ndarray, float], np.ndarray]
-) -> Callable[[np.ndarray, float], np.ndarray]:
+def _with_row(row: int, other: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """`swell` with another formula for one of its three rows."""
 
     def function(f: np.ndarray, b: float) -> np.ndarray:
@@ -212,13 +207,17 @@ def _random_input(rng: np.random.Generator) -> list[Any]:
     return [mean, variance, a, 0.5 * rng.normal(size=3), nodes, weights / weights.sum()]
 
 
+def _example() -> list[Any]:
+    return _random_input(np.random.default_rng(0))
+
+
 LABELS = Exercise(
     id="08.3",
     kind="write-a-function",
     prompt=(
         "A multi-label ETGP has C labels that may all be 1 at once. Given f₀, label c is 1 with "
         "probability Φ(fᶜ), independently of the others, where Φ is the normal distribution "
-        "function (`ndtr` from the first cell) and fᶜ = a[c]·f₀ + b[c]. Write "
+        "function (`ndtr` from the import cell) and fᶜ = a[c]·f₀ + b[c]. Write "
         "`joint_probability(mean, variance, a, b, nodes, weights)`: the probability that **all** "
         "labels are 1, for f₀ ~ N(mean, variance). `nodes` and `weights` are a quadrature rule "
         "for a standard normal."
@@ -276,23 +275,16 @@ LABELS = Exercise(
     properties={
         "If f₀ is known (variance 0), the result is the product of the labels' probabilities.": (
             lambda function: np.isclose(
-                function(0.2, 0.0, np.array([1.0, -2.0]), np.zeros(2), *_random_input(_rng())[-2:]),
+                function(0.2, 0.0, np.array([1.0, -2.0]), np.zeros(2), *_example()[-2:]),
                 ndtr(0.2) * ndtr(-0.4),
             )
         ),
         "With increasing flows, the result is at least the product of the labels' own "
         "probabilities.": (
-            lambda function: all(
-                function(*given) >= _product_of_marginals(*given)
-                for given in [_random_input(_rng())]
-            )
+            lambda function: function(*_example()) >= _product_of_marginals(*_example())
         ),
     },
 )
-
-
-def _rng() -> np.random.Generator:
-    return np.random.default_rng(0)
 
 
 # 08.4 -----------------------------------------------------------------------------------------
@@ -311,7 +303,7 @@ SCORE = Exercise(
     id="08.4",
     kind="numeric",
     prompt=(
-        "The first cell defines `probabilities` of three classes for five test rows and their "
+        "The import cell defines `probabilities` of three classes for five test rows and their "
         "true `labels`. Compute the mean test log-likelihood: the mean over rows of the natural "
         "logarithm of the probability that the model gave to the true label."
     ),

@@ -39,23 +39,25 @@ def build(
 
     Parameters
     ----------
-    source : folder with the notebooks
-    output : folder of the course; an earlier build in it is replaced, other files stay
+    source, output : folder with the notebooks, and folder of the course, in which an earlier build
+        is replaced and other files stay
     lessons : numbers such as "06"; all notebooks if empty
     handouts : whether to run the notebooks for handouts and slides, which takes minutes
     progress : whether to show a progress bar for each notebook that runs
     """
     paths = select(source, lessons)
-    _clear_output(output)
+    for form in FORMS:
+        shutil.rmtree(output / form, ignore_errors=True)
+        (output / form).mkdir(parents=True)
+    (output / ARCHIVE).unlink(missing_ok=True)
     for path in paths:
         _write_notebooks(path, output)
     _copy_pictures(source, output)
     yield f"{plural(len(paths), 'notebook')} for students and for the instructor"
-    if handouts:
-        for path in paths:
-            yield _write_pages(path, output, progress)
-    size = _write_archive(output)
-    yield f"{output / ARCHIVE} ({size / 1e6:.1f} MB)"
+    for path in paths if handouts else ():
+        yield _write_pages(path, output, progress)
+    _write_archive(output)
+    yield f"{output / ARCHIVE} ({_megabytes(output / ARCHIVE)})"
 
 
 def select(source: Path, lessons: Sequence[str] = ()) -> list[Path]:
@@ -77,13 +79,6 @@ def short_name(path: Path) -> str:
     return path.stem[:2] if path.stem[:2].isdigit() else path.stem
 
 
-def _clear_output(output: Path) -> None:
-    for form in FORMS:
-        shutil.rmtree(output / form, ignore_errors=True)
-        (output / form).mkdir(parents=True)
-    (output / ARCHIVE).unlink(missing_ok=True)
-
-
 def _write_notebooks(path: Path, output: Path) -> None:
     notebook, number = nbformat.read(path, as_version=4), short_name(path)
     plain = notebooks.student(notebook)
@@ -101,8 +96,7 @@ def _copy_pictures(source: Path, output: Path) -> None:
 
 
 def _write_pages(path: Path, output: Path, progress: bool) -> str:
-    from etgp_viz.course.publish.handouts import executed, handout
-    from etgp_viz.course.publish.slides import slides
+    from etgp_viz.course.publish.pages import executed, handout, slides
 
     notebook, name = nbformat.read(path, as_version=4), short_name(path)
     cells = sum(cell.cell_type == "code" for cell in notebook.cells)
@@ -111,15 +105,17 @@ def _write_pages(path: Path, output: Path, progress: bool) -> str:
         run = executed(notebook, bar.update)
     for form, page in (("handouts", handout), ("slides", slides)):
         write(output / form / f"{name}.html", page(run, path.parent))
-    size = (output / "handouts" / f"{name}.html").stat().st_size
-    return f"handouts/{name}.html ({size / 1e6:.1f} MB) and slides/{name}.html"
+    size = _megabytes(output / "handouts" / f"{name}.html")
+    return f"handouts/{name}.html ({size}) and slides/{name}.html"
 
 
-def _write_archive(output: Path) -> int:
-    """Zip all forms; the size of the archive in bytes."""
+def _write_archive(output: Path) -> None:
     with replacing(output / ARCHIVE) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as z:
         for form in FORMS:
             for path in sorted((output / form).rglob("*")):
                 if path.is_file():
                     z.write(path, path.relative_to(output))
-    return (output / ARCHIVE).stat().st_size
+
+
+def _megabytes(path: Path) -> str:
+    return f"{path.stat().st_size / 1e6:.1f} MB"

@@ -37,17 +37,9 @@ _OPENING = {"(", "[", "{"}
 def to_mathml(tex: str, display: bool = False) -> str:
     r"""A formula as a ``<math>`` element that carries its LaTeX for whoever copies it.
 
-    Parameters
-    ----------
-    tex : LaTeX of mathematics mode, without dollar signs
-    display : whether the formula is on its own line
+    ``tex`` has no dollar signs; with ``display`` the formula is on its own line. A formula that
+    cannot be converted is a ValueError that names the reason.
 
-    Returns
-    -------
-    MathML; a formula that cannot be converted is a ValueError that names the reason
-
-    Examples
-    --------
     >>> to_mathml("x^2")[:52]
     '<math><semantics><mrow><msup><mi>x</mi><mn>2</mn></m'
     >>> to_mathml(r"\sinhh x")

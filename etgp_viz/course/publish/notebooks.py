@@ -11,10 +11,12 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from etgp_viz.course.exercise import Exercise, Lesson
+from etgp_viz.course.checking import Exercise, Lesson
 
 __all__ = ["budget", "execute", "instructor", "student"]
 
+#: tag of the cells that only Google Colab needs: see tools/colab_cells.py
+COLAB = "colab"
 #: first words of a note for the instructor
 MARK = "For the instructor"
 #: seconds in which a lesson must run, where that is not the usual minute
@@ -38,31 +40,22 @@ def instructor(notebook: NotebookNode, lesson: Lesson) -> NotebookNode:
     """The student's notebook with solutions in the exercise cells and notes for teaching.
 
     Each exercise is followed by its explanation, the mistakes that its check recognises and its
-    hints. Each teaching note is placed under its heading.
-
-    Parameters
-    ----------
-    notebook : as it is shipped
-    lesson : its exercises and teaching notes; a note for an unknown heading is a ValueError
-
-    Returns
-    -------
-    a new notebook
+    hints. Each teaching note stands under its heading; an unknown heading is a ValueError.
     """
     annotated = student(notebook)
     exercises = {exercise.cell: exercise for exercise in lesson.exercises}
     notes = dict(lesson.teaching)
     cells: list[NotebookNode] = []
     for cell in annotated.cells:
+        exercise = exercises.get(cell.source) if is_exercise(cell) else None
         if cell.cell_type == "markdown":
             cells += _with_notes(cell, notes)
-            continue
-        exercise = exercises.get(cell.source) if is_exercise(cell) else None
-        if exercise is not None:
+        elif exercise is None:
+            cells.append(cell)
+        else:
             cell.source = _solved_cell(exercise)
-        cells.append(cell)
-        if exercise is not None:
-            cells.append(_box(cell.id, "about", f"exercise {exercise.id}", _notes_on(exercise)))
+            about = _box(cell.id, "about", f"exercise {exercise.id}", _notes_on(exercise))
+            cells += [cell, about]
     if notes:
         unplaced = ", ".join(map(repr, notes))
         raise ValueError(f"teaching: expected headings of lesson {lesson.number}, got {unplaced}")
@@ -73,6 +66,11 @@ def instructor(notebook: NotebookNode, lesson: Lesson) -> NotebookNode:
 def is_exercise(cell: NotebookNode) -> bool:
     """Whether a cell is one in which students write an answer."""
     return "exercise" in cell.metadata.get("tags", ())
+
+
+def is_for_colab(cell: NotebookNode) -> bool:
+    """Whether a cell is the badge "Open in Colab", or installs the package there."""
+    return COLAB in cell.metadata.get("tags", ())
 
 
 def _solved_cell(exercise: Exercise) -> str:
@@ -112,9 +110,8 @@ def _cell_part(cell: NotebookNode, text: str, number: int) -> NotebookNode:
 def _box(cell_id: str, suffix: str, subject: str, text: str) -> NotebookNode:
     """A note with a coloured line beside it, visible in light and dark themes."""
     source = f"{_BOX}\n\n**{MARK}: {subject}.**\n\n{text}\n\n</div>"
-    return new_markdown_cell(
-        source, id=f"{cell_id}-{suffix}"[-64:], metadata={"tags": ["instructor"]}
-    )
+    tags = {"tags": ["instructor"]}
+    return new_markdown_cell(source, id=f"{cell_id}-{suffix}"[-64:], metadata=tags)
 
 
 def _notes_on(exercise: Exercise) -> str:
@@ -144,16 +141,10 @@ def budget(name: str) -> int:
 
 
 def execute(notebook: NotebookNode, on_cell: Callable[[], Any] = lambda: None) -> float:
-    """Run every cell in place, in a fresh kernel and an empty folder.
+    """Run every cell in place, in a fresh kernel and an empty folder; the seconds that this took.
 
-    Parameters
-    ----------
-    notebook : receives the outputs; a cell that fails raises nbclient's ``CellExecutionError``
-    on_cell : called after each code cell
-
-    Returns
-    -------
-    seconds that this took, including the start of the kernel
+    A cell that fails raises nbclient's ``CellExecutionError``. ``on_cell`` is called after each
+    code cell. The seconds include the start of the kernel.
     """
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:

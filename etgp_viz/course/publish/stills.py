@@ -28,39 +28,22 @@ DIGITS = 6
 
 
 def explorer_still(explorer: "Explorer", name: str = "") -> dict[str, Any]:
-    """An explorer at every position of its main slider, or of the slider of the field ``name``.
-
-    Returns
-    -------
-    slider : its label
-    start : the position at which the page opens
-    frames : for each position its label, title, summary and the changes to each figure
-    figures : pairs of name and figure at the start, in the order of the page
-    wide : names of the figures that fill a row
-    stories : pairs of name and story of the presets
-    """
+    """An explorer at every position of its main slider, or of the slider of the field ``name``."""
     slider, tour = explorer.tour(name)
     stops: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
     start = 0
     for position, label, is_start in tour:
         start = position if is_start else start
-        frame = {
-            "label": label,
-            "title": explorer.title(explorer.state),
-            "words": explorer.summary,
-        }
+        frame = {"label": label, "title": explorer.title(explorer.state), "words": explorer.summary}
         figures = {key: figure_still(figure) for key, figure in explorer.figures.items()}
         stops[position] = frame, figures
     frames, drawn = zip(*(stops[position] for position in sorted(stops)), strict=True)
     for frame, figures in zip(frames, drawn, strict=True):
-        frame["changes"] = {
-            key: steps
-            for key, figure in figures.items()
-            if (steps := changes(drawn[start][key], figure))
-        }
+        steps = {key: changes(drawn[start][key], figure) for key, figure in figures.items()}
+        frame["changes"] = {key: some for key, some in steps.items() if some}
     return {
-        "slider": slider,
-        "start": start,
+        "slider": slider,  # its label
+        "start": start,  # the position at which the page opens
         "frames": list(frames),
         "figures": [[key, figure] for key, figure in drawn[start].items()],
         "wide": list(explorer.full_width),

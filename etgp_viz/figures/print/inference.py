@@ -6,18 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 
 from etgp_viz.figures import style
-from etgp_viz.figures.inference import (
-    CROSS,
-    FAINT,
-    FULL,
-    MIN_ERROR,
-    MONTE_CARLO,
-    QUADRATURE,
-    ROW,
-)
+from etgp_viz.figures.inference import CROSS, FAINT, FULL, MIN_ERROR, MONTE_CARLO, QUADRATURE, ROW
 
 if TYPE_CHECKING:
     from etgp_viz.records.inference import Classes, Latent, NodeErrors, Warped
@@ -48,7 +41,7 @@ def _draw_classes(axes: Axes, record: Classes, title: str) -> None:
     C, window = len(record.probabilities), record.window
     colours = [style.colour(c, C) for c in range(C)]
     if window.y is not None:
-        paint = np.array([(*_rgb(colour), 1.0) for colour in colours])[record.winner]
+        paint = to_rgba_array(colours)[record.winner]
         paint[..., 3] = FAINT + (FULL - FAINT) * record.strength
         ends = (window.x[0], window.x[-1], window.y[0], window.y[-1])
         axes.imshow(paint, extent=ends, origin="lower", interpolation="nearest")
@@ -123,7 +116,3 @@ def _draw_nodes(axes: Axes, record: NodeErrors) -> None:
         xlabel="nodes or draws for each row", ylabel="absolute error", title="error of E[log p]"
     )
     axes.legend(frameon=False, fontsize="small")
-
-
-def _rgb(colour: str) -> tuple[float, ...]:
-    return tuple(int(colour[k : k + 2], 16) / 255.0 for k in (1, 3, 5))

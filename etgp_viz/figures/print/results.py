@@ -21,12 +21,9 @@ __all__ = ["draw", "draw_panel", "png"]
 
 
 def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
-    """A figure with three panels in a row; its ``savefig`` writes PNG, SVG or PDF.
+    """A figure of `etgp_viz.experiments.panel`s, three in a row, over a caption in small print.
 
-    Parameters
-    ----------
-    panels : of `etgp_viz.experiments.panel`, one for each data set
-    caption : small print below the axes
+    Its ``savefig`` writes PNG, SVG or PDF.
     """
     columns = min(3, max(1, len(panels)))
     lines = -(-len(panels) // columns)
@@ -38,11 +35,8 @@ def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
         draw_panel(axes, panel)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
-    ways = [
-        way
-        for way in WAYS
-        if any(series.way == way and len(series.rows) for p in panels for series in p.series)
-    ]
+    drawn = {series.way for panel in panels for series in panel.series if len(series.rows)}
+    ways = [way for way in WAYS if way in drawn]
     handles = [Line2D([], [], linestyle="none", label=WAYS[way], **_marker(way)) for way in ways]
     if handles:
         across = min(len(ways), 2 * columns)

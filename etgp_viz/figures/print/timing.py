@@ -20,12 +20,9 @@ _MARKERS = {"circle": "o", "square": "s", "diamond": "D"}
 
 
 def draw(record: Curves, caption: str = "") -> Figure:
-    """A figure of the race; its ``savefig`` writes PNG, SVG or PDF.
+    """A figure of `etgp_viz.timing.curves`, the caption in small print below the axes.
 
-    Parameters
-    ----------
-    record : curves of `etgp_viz.timing.curves`
-    caption : small print below the axes
+    Its ``savefig`` writes PNG, SVG or PDF.
     """
     figure = Figure(figsize=(8.0, 5.0), layout="constrained")
     axes = figure.subplots()
@@ -47,18 +44,11 @@ def _draw_line(axes: Any, line: Line) -> None:
     colour, dash, marker = LOOKS[line.name]
     width, opacity, own_dash = STYLES[line.kind]
     spread = np.stack([line.y - line.low, line.high - line.y])
-    axes.errorbar(
-        line.x,
-        line.y,
-        yerr=spread if np.any(spread) else None,
-        color=colour,
-        alpha=opacity,
-        linewidth=width * 0.8,
-        linestyle=_DASHES[own_dash or dash],
-        marker=_MARKERS[marker] if line.kind in ("measured", "reference") else None,
-        markersize=5,
-        capsize=2,
-    )
+    look = {"color": colour, "alpha": opacity, "linestyle": _DASHES[own_dash or dash]}
+    look |= {"linewidth": width * 0.8, "markersize": 5, "capsize": 2}
+    if line.kind in ("measured", "reference"):
+        look["marker"] = _MARKERS[marker]
+    axes.errorbar(line.x, line.y, yerr=spread if np.any(spread) else None, **look)
 
 
 def _name_lines(axes: Any, record: Curves) -> None:
@@ -69,14 +59,7 @@ def _name_lines(axes: Any, record: Curves) -> None:
     forward = np.log10 if record.log else np.asarray
     low, high = forward(axes.get_ylim())
     ends = [(float(forward(line.y[-1])) - low) / (high - low) for line in named.values()]
-    for line, height in zip(
-        named.values(), plotting.spread(np.array(ends), LABEL_GAP), strict=True
-    ):
-        axes.text(
-            1.02,
-            height,
-            line.label,
-            color=LOOKS[line.name][0],
-            transform=axes.transAxes,
-            va="center",
-        )
+    heights = plotting.spread(np.array(ends), LABEL_GAP)
+    place = {"transform": axes.transAxes, "va": "center"}
+    for line, height in zip(named.values(), heights, strict=True):
+        axes.text(1.02, height, line.label, color=LOOKS[line.name][0], **place)

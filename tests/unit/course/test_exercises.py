@@ -14,8 +14,16 @@ import pytest
 from etgp_viz import timing
 from etgp_viz.course import check, hint, progress, solution
 from etgp_viz.course.answers import Number
-from etgp_viz.course.checking import LESSONS, lesson
-from etgp_viz.course.exercise import KINDS, NOT_YET, RIGHT, WRONG, Exercise, Mistake
+from etgp_viz.course.checking import (
+    KINDS,
+    LESSONS,
+    NOT_YET,
+    RIGHT,
+    WRONG,
+    Exercise,
+    Mistake,
+    lesson,
+)
 from etgp_viz.course.lessons.lesson_06 import gp_operations
 
 ROOT = Path(__file__).parents[3]

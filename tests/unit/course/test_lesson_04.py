@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from etgp_viz.course.exercise import NOT_YET, RIGHT, WRONG
+from etgp_viz.course.checking import NOT_YET, RIGHT, WRONG
 from etgp_viz.course.lessons.lesson_04 import BENT, MATCH, blocks_of, hidden_covariance
 from etgp_viz.explorers.covariance import CovarianceState
 

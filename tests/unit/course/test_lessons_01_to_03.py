@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from etgp_viz.course import check
-from etgp_viz.course.checking import lesson
-from etgp_viz.course.exercise import RIGHT, WRONG
+from etgp_viz.course.checking import RIGHT, WRONG, lesson
 from etgp_viz.course.lessons.lesson_03 import hidden_flow
 
 S = 400_000

@@ -15,13 +15,12 @@ from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from etgp_viz.cli import main
-from etgp_viz.course.checking import LESSONS, lesson
-from etgp_viz.course.exercise import RIGHT
+from etgp_viz.course.checking import LESSONS, RIGHT, lesson
 from etgp_viz.course.publish import notebooks, stills
 from etgp_viz.course.publish.build import build, short_name
-from etgp_viz.course.publish.handouts import Piece, handout, markdown
 from etgp_viz.course.publish.notebooks import budget, execute
-from etgp_viz.course.publish.slides import LINES, cut, slides
+from etgp_viz.course.publish.pages import LINES, Piece, cut, handout, markdown, slides
+from tools.colab_cells import colab_cells
 
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
 each_lesson = pytest.mark.parametrize("number", LESSONS)
@@ -211,7 +210,7 @@ def test_a_still_is_small_json_that_can_be_zoomed():
 def test_every_formula_of_the_notebooks_becomes_mathml():
     for path in NOTEBOOKS.glob("*.ipynb"):
         for cell in nbformat.read(path, as_version=4).cells:
-            if cell.cell_type == "markdown":
+            if cell.cell_type == "markdown" and not notebooks.is_for_colab(cell):
                 made = "".join(piece.html for piece in markdown(cell.source, NOTEBOOKS))
                 assert made.count("<math") >= cell.source.count("$$") // 2, (path.stem, cell.id)
 
@@ -268,6 +267,12 @@ def test_a_handout_holds_everything(executed):
     assert "works only in the notebook" in body
     content = re.findall(r"<script type='application/json'>(.*?)</script>", body)
     assert [len(json.loads(each)["figures"]) for each in content] == [3, 1]
+
+
+def test_a_page_has_no_cells_for_colab(executed):
+    plain = handout(executed, NOTEBOOKS), slides(executed, NOTEBOOKS)
+    executed.cells[1:1] = colab_cells("99_small.ipynb")
+    assert (handout(executed, NOTEBOOKS), slides(executed, NOTEBOOKS)) == plain
 
 
 def test_a_page_asks_for_nothing(executed):

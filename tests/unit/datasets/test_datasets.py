@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from etgp_viz import datasets
-from etgp_viz.datasets import Card, Dataset, fetch, images, tables
+from etgp_viz.datasets import Card, Dataset, fetch, tables
 from etgp_viz.datasets.dataset import Table, draw_groups, draw_stratified, split_and_scale
 
 RNG = np.random.default_rng(0)
@@ -260,7 +260,7 @@ def test_what_is_at_hand_needs_no_network(tmp_path, monkeypatch):
 
 
 def test_every_file_has_its_data_set():
-    declared = [*vars(tables).values(), *vars(images).values()]
+    declared = vars(tables).values()
     used = {source for _, sources in datasets.PUBLISHED.values() for source in sources}
     assert used == {value for value in declared if isinstance(value, fetch.Source)}
     assert len(used) == 7

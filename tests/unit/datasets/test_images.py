@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from etgp_viz import datasets
-from etgp_viz.datasets import images
+from etgp_viz.datasets.tables import CHARACTERFONT, DEVANGARI, PIXELS
 
 RNG = np.random.default_rng(0)
 CLASSES = ("character_1_ka", "character_2_kha", "character_10_yna", "digit_0")
@@ -52,7 +52,7 @@ def characters(train=3, test=2):
 
 def test_devangari(put):
     arrays = characters()
-    put(images.DEVANGARI, {"readme.txt": "x"} | {name: png(a) for name, a in arrays.items()})
+    put(DEVANGARI, {"readme.txt": "x"} | {name: png(a) for name, a in arrays.items()})
     data = datasets.load("devangari", validation=0.3, progress=False)
     assert data.class_names == CLASSES  # 2 before 10
     assert (data.image_shape, data.num_inputs) == ((32, 32), 1024)
@@ -78,13 +78,13 @@ def test_devangari(put):
     ],
 )
 def test_what_is_not_a_character_is_refused(put, name, content, says):
-    put(images.DEVANGARI, {n: png(a) for n, a in characters().items()} | {name: content})
+    put(DEVANGARI, {n: png(a) for n, a in characters().items()} | {name: content})
     with pytest.raises(ValueError, match=says):
         datasets.load("devangari", progress=False)
 
 
 def test_a_damaged_archive_is_told(put):
-    path = put(images.DEVANGARI, {n: png(a) for n, a in characters().items()})
+    path = put(DEVANGARI, {n: png(a) for n, a in characters().items()})
     content = bytearray(path.read_bytes())
     content[200:230] = bytes(30)
     path.write_bytes(content)
@@ -93,7 +93,7 @@ def test_a_damaged_archive_is_told(put):
 
 
 def test_an_archive_without_images_is_refused(put):
-    put(images.DEVANGARI, {"readme.txt": "x"})
+    put(DEVANGARI, {"readme.txt": "x"})
     with pytest.raises(ValueError, match=r"expected 1 to 200000 \*\.png in it, got 0"):
         datasets.load("devangari", progress=False)
 
@@ -104,7 +104,7 @@ def font(name, rows, value=None):
     grey = RNG.integers(256, size=(rows, 400))
     if value is not None:
         grey[0, 0] = value
-    header = f"{about},originalH,originalW,h,w,{','.join(images.PIXELS)}"
+    header = f"{about},originalH,originalW,h,w,{','.join(PIXELS)}"
     lines = [
         f"{name},{name} MT,65,0.4,0,0.0,36,21,51,33,20,20,{','.join(map(str, g))}" for g in grey
     ]
@@ -113,7 +113,7 @@ def font(name, rows, value=None):
 
 def test_characterfont(put):
     tables = {name: font(name, rows) for name, rows in (("ARIAL", 12), ("BASKERVILLE", 40))}
-    put(images.CHARACTERFONT, {f"{name}.csv": text for name, (text, _) in tables.items()})
+    put(CHARACTERFONT, {f"{name}.csv": text for name, (text, _) in tables.items()})
     data = datasets.load("characterfont", progress=False)
     assert data.class_names == ("ARIAL", "BASKERVILLE")
     assert (data.X.shape, data.image_shape) == ((52, 400), (20, 20))
@@ -135,6 +135,6 @@ def test_characterfont(put):
     ],
 )
 def test_what_is_not_a_font_is_refused(put, text, says):
-    put(images.CHARACTERFONT, {"ARIAL.csv": text, "BOOK.csv": font("BOOK", 3)[0]})
+    put(CHARACTERFONT, {"ARIAL.csv": text, "BOOK.csv": font("BOOK", 3)[0]})
     with pytest.raises(ValueError, match=says):
         datasets.load("characterfont", progress=False)

@@ -17,7 +17,6 @@ from etgp_viz.experiments import (
     Outcome,
     Run,
     carry_out,
-    execution,
     grid,
     load,
     results,
@@ -27,8 +26,8 @@ from etgp_viz.experiments import (
     summarise,
 )
 from etgp_viz.experiments.presets import expected_seconds
+from etgp_viz.experiments.scoring import SCORES
 from etgp_viz.experiments.settings import CELL, COLUMNS, CONFIGURATION, MODELS
-from etgp_viz.experiments.summary import SCORES
 
 RUNS = tuple(Run("iris", "etgp-linear", hidden=(5,), seed=seed) for seed in range(4))
 
@@ -392,8 +391,8 @@ def test_speed_ups_are_ratios_of_epochs():
 
 
 def test_a_number_of_threads_is_told_to_every_library():
-    assert set(execution.thread_limits(3).values()) == {3}
-    assert {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS"} <= set(execution.thread_limits(1))
+    assert set(results.thread_limits(3).values()) == {3}
+    assert {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS"} <= set(results.thread_limits(1))
 
 
 # ------------------------------------------------------------------ what a person types

@@ -71,4 +71,6 @@ def test_shipping_keeps_the_presets_runs_and_drops_places(tmp_path):
     assert back["id"].tolist() == now["id"].tolist()
     count, rest = made_by["runs"].split(" ", 1)
     assert back.attrs == made_by | {"runs": f"{int(count) - 1} {rest}"}
-    assert details.read_bytes() == (results.FOLDER / results.DETAILS).read_bytes()
+    # The bytes of the archives depend on Python and zlib; what is in them does not.
+    shipped = (results.FOLDER / results.DETAILS).read_bytes()
+    assert gzip.decompress(details.read_bytes()) == gzip.decompress(shipped)

@@ -8,7 +8,7 @@ import numpy as np
 import psutil
 import pytest
 
-from etgp_viz.experiments import Outcome, Run, carry_out, execution, load
+from etgp_viz.experiments import Outcome, Run, carry_out, load, results
 from etgp_viz.experiments.settings import COLUMNS
 
 pytestmark = pytest.mark.slow
@@ -97,8 +97,7 @@ def test_a_race_has_a_row_for_each_rival():
 )
 def test_details_are_small_and_say_what_the_model_says(model, sharing):
     from etgp_viz import datasets
-    from etgp_viz.experiments.detail import detail, principal_directions
-    from etgp_viz.experiments.run import train
+    from etgp_viz.experiments.run import detail, principal_directions, train
 
     data = datasets.load("iris", validation=0.1, seed=0)
     trained = train(Run("iris", model, sharing, **TINY), data)
@@ -152,7 +151,7 @@ def test_an_interrupted_training_is_not_a_result(tmp_path, monkeypatch):
 
 
 def test_principal_directions_are_eigenvectors_of_the_covariance():
-    from etgp_viz.experiments.detail import principal_directions
+    from etgp_viz.experiments.run import principal_directions
 
     X = np.random.default_rng(0).normal(size=(50, 4)) * [3.0, 1.0, 2.0, 0.1]
     center, directions = principal_directions(X)
@@ -191,7 +190,7 @@ def test_a_grid_survives_a_worker_that_dies_and_a_run_that_fails(tmp_path):
 
 
 def test_local_workers_listen_to_this_machine_alone():
-    with execution.local_workers(1):
+    with results.local_workers(1):
         family = [psutil.Process(), *psutil.Process().children(recursive=True)]
         heard = [c.laddr.ip for p in family for c in p.net_connections() if c.status == "LISTEN"]
     assert heard
@@ -202,8 +201,8 @@ def test_a_worker_that_has_grown_is_replaced(monkeypatch):
     def process(run: Run) -> Outcome:
         return Outcome([{"process": os.getpid()}])
 
-    monkeypatch.setattr(execution, "LARGE_WORKER", 0)
-    outcomes = dict(execution.through_dask(RUNS[:3], process, workers=1))
+    monkeypatch.setattr(results, "LARGE_WORKER", 0)
+    outcomes = dict(results.through_dask(RUNS[:3], process, workers=1))
     assert set(outcomes) == set(RUNS[:3])
     assert len({outcome.rows[0]["process"] for outcome in outcomes.values()}) > 1
 
@@ -215,7 +214,7 @@ def test_a_stopped_cluster_leaves_no_process(tmp_path):
         return Outcome([])
 
     before = set(psutil.Process().children(recursive=True))
-    outcomes = execution.through_dask(RUNS, slow, workers=2)
+    outcomes = results.through_dask(RUNS, slow, workers=2)
     assert next(outcomes)[0] == RUNS[0]
     start = time.perf_counter()
     outcomes.close()
@@ -228,7 +227,7 @@ def test_the_workers_of_a_running_cluster_are_used_and_left(tmp_path):
         row = dict.fromkeys(COLUMNS) | run.settings()
         return Outcome([row | {"id": run.id, "rows": 1, "status": "ok", "versions": os.getpid()}])
 
-    with execution.local_workers(1) as scheduler:
+    with results.local_workers(1) as scheduler:
         tables = [
             carry_out(
                 RUNS[:count],
@@ -246,9 +245,9 @@ def test_the_workers_of_a_running_cluster_are_used_and_left(tmp_path):
 
 
 def test_a_cluster_that_is_not_there_is_named(monkeypatch):
-    monkeypatch.setattr(execution, "SECONDS_TO_CONNECT", 0.5)
+    monkeypatch.setattr(results, "SECONDS_TO_CONNECT", 0.5)
     with pytest.raises(ValueError, match=r"^scheduler: expected .* tcp://127.0.0.1:9"):
-        next(execution.through_dask(RUNS, lambda run: Outcome([]), scheduler="tcp://127.0.0.1:9"))
+        next(results.through_dask(RUNS, lambda run: Outcome([]), scheduler="tcp://127.0.0.1:9"))
 
 
 def _trackers() -> set[psutil.Process]:

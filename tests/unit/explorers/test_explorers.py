@@ -216,8 +216,10 @@ def test_the_browser_can_ask_for_a_default(explorer):
 
 
 def test_it_shows_itself_and_says_what_it_shows(explorer):
-    assert "application/vnd.jupyter.widget-view+json" in explorer._repr_mimebundle_()
-    assert explorer._page.frame.alt == explorer.summary
+    data, _ = explorer._repr_mimebundle_()
+    view = data["application/vnd.jupyter.widget-view+json"]
+    assert view["model_id"] == explorer._page._view.model_id
+    assert data["text/plain"] == explorer._page.frame.alt == explorer.summary
 
 
 def test_a_page_loaded_later_gets_what_is_shown_now(explorer):

@@ -26,6 +26,7 @@ FLOORS = (
     ({"figures"}, WIDGETS | {"etgp_viz.backend"}),
     ({"explorers"}, set()),
     ({"course"}, set()),
+    ({"hub"}, set()),
     ({"cli"}, set()),
 )
 FLOOR = {room: floor for floor, (rooms, _) in enumerate(FLOORS) for room in rooms}
@@ -104,25 +105,9 @@ def test_one_job_a_file(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
 
 
-def lines_of_code(source: str) -> int:
-    """Lines that are neither blank, nor a comment, nor part of a docstring."""
-    prose = set()
-    for node in ast.walk(ast.parse(source)):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
-            value = body[0].value
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                prose |= set(range(value.lineno, value.end_lineno + 1))
-    lines = enumerate(source.splitlines(), start=1)
-    return sum(
-        number not in prose and bool(line.strip()) and not line.lstrip().startswith("#")
-        for number, line in lines
-    )
-
-
 def test_the_core_is_small_enough_to_read_in_an_afternoon():
     sources = [path.read_text(encoding="utf-8") for path in (PACKAGE / "core").glob("*.py")]
-    assert sum(map(lines_of_code, sources)) <= 1500
+    assert sum(len(source.splitlines()) for source in sources) <= 1850
 
 
 @pytest.mark.parametrize(

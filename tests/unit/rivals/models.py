@@ -5,7 +5,7 @@ import numpy as np
 from etgp_viz.backend import as_written, gpflow
 from etgp_viz.core import flows
 from etgp_viz.core.network import FlowNetwork
-from etgp_viz.rivals import batched, kernels
+from etgp_viz.rivals import kernels
 from etgp_viz.rivals import svgp as svgp_models
 
 N, D, M, C, S = 7, 2, 4, 3, 6
@@ -34,17 +34,17 @@ def latents(sharing="separate", is_batched=False, family="rbf"):
     """Kernel and inducing variables; the shared ones are the first of the separate ones."""
     iv = gpflow.inducing_variables
     if sharing == "shared":
-        shared = batched.Broadcast if is_batched else gpflow.kernels.SharedIndependent
+        shared = kernels.Broadcast if is_batched else gpflow.kernels.SharedIndependent
         points = iv.SharedIndependentInducingVariables(iv.InducingPoints(Z[0]))
         return shared(single_kernels(family)[0], C), points
     if is_batched:
         stacks = {
-            "rbf": batched.StackedRBF,
-            "nnet": batched.StackedNeuralNetwork,
-            "arccos": batched.StackedArcCosine,
+            "rbf": kernels.StackedRBF,
+            "nnet": kernels.StackedNeuralNetwork,
+            "arccos": kernels.StackedArcCosine,
         }
         parameters = (VARIANCE, SCALES) if family == "rbf" else (VARIANCE, SCALES, BIAS)
-        return stacks[family](*parameters), batched.StackedInducingPoints(Z)
+        return stacks[family](*parameters), kernels.StackedInducingPoints(Z)
     points = iv.SeparateIndependentInducingVariables([iv.InducingPoints(z) for z in Z])
     return gpflow.kernels.SeparateIndependent(single_kernels(family)), points
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import etgp_viz
 from etgp_viz.backend import gpflow, tf
-from etgp_viz.rivals import batched, kernels
+from etgp_viz.rivals import kernels
 from etgp_viz.rivals.build_model import build
 from etgp_viz.rivals.svgp import SVGPClassifier
 from tests.unit.rivals.models import (
@@ -34,17 +35,17 @@ def stacks() -> list:
     weights = zip(variance, scales, bias, strict=True)
     return [
         pytest.param(
-            batched.StackedRBF(variance, scales),
+            kernels.StackedRBF(variance, scales),
             [gpflow.kernels.RBF(v, s) for v, s in zip(variance, scales, strict=True)],
             id="rbf",
         ),
         pytest.param(
-            batched.StackedNeuralNetwork(variance, scales, bias),
+            kernels.StackedNeuralNetwork(variance, scales, bias),
             [kernels.NeuralNetwork(v, s, b) for v, s, b in weights],
             id="nnet",
         ),
         pytest.param(
-            batched.StackedArcCosine(variance, scales, bias),
+            kernels.StackedArcCosine(variance, scales, bias),
             [gpflow.kernels.ArcCosine(0, *p) for p in zip(variance, scales, bias, strict=True)],
             id="arccos",
         ),
@@ -78,7 +79,7 @@ def test_the_gradient_of_a_stack_is_finite_on_its_diagonal():
 
 def test_stacks_are_found_in_their_earlier_home():
     for name in ("Broadcast", "Stacked", "StackedArcCosine", "StackedNeuralNetwork", "StackedRBF"):
-        assert getattr(kernels, name) is getattr(batched, name)
+        assert getattr(etgp_viz.kernels, name) is getattr(kernels, name)
     with pytest.raises(AttributeError, match="has no attribute 'Unknown'"):
         _ = kernels.Unknown
 
@@ -110,7 +111,7 @@ def test_batched_svgp_equals_gpflow(sharing, family, whiten):
 def test_groups_of_processes_give_what_all_give_at_once(sharing, family, monkeypatch):
     model = set_q(SVGPClassifier(*latents(sharing, True, family), C))
     whole = [*model.predict_f(X), *model.predict_f(X, full_cov=True)]
-    monkeypatch.setattr(batched, "NUMBERS_PER_GROUP", 2 * M * N)  # two processes, then one
+    monkeypatch.setattr(kernels, "NUMBERS_PER_GROUP", 2 * M * N)  # two processes, then one
     parts = [*model.predict_f(X), *model.predict_f(X, full_cov=True)]
     for a, b in zip(whole, parts, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)

@@ -5,7 +5,7 @@ import pytest
 
 from etgp_viz.backend import as_written, gpflow, tf
 from etgp_viz.core import flows
-from etgp_viz.rivals import batched
+from etgp_viz.rivals import kernels
 from etgp_viz.rivals import svgp as svgp_models
 from tests.unit.rivals.models import (
     MIXING,
@@ -104,7 +104,7 @@ class Counting(gpflow.kernels.RBF):
         return super().K(X, X2)
 
 
-@pytest.mark.parametrize("wrapper", [gpflow.kernels.SharedIndependent, batched.Broadcast])
+@pytest.mark.parametrize("wrapper", [gpflow.kernels.SharedIndependent, kernels.Broadcast])
 def test_a_shared_kernel_is_evaluated_once(wrapper):
     kernel, points = Counting(), latents("shared")[1]
     svgp_models.MixedSVGP(wrapper(kernel, C), points, C).elbo((X, Y))

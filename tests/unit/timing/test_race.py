@@ -5,7 +5,7 @@ import json
 import pytest
 
 from etgp_viz import timing
-from etgp_viz.timing import machine, processes, race
+from etgp_viz.timing import processes, race
 from etgp_viz.timing.contestants import MODELS, Size, bytes_needed, operations
 from etgp_viz.timing.log import Settings
 from etgp_viz.timing.processes import CellError, OverBudgetError, OverMemoryError
@@ -287,20 +287,20 @@ def test_a_request_that_nobody_knows_is_refused():
 def test_peak_memory_sees_a_temporary():
     import numpy as np
 
-    for peak in (machine.peak_memory, machine._sampled_peak):
-        before = machine.resident_memory()
+    for peak in (processes.peak_memory, processes._sampled_peak):
+        before = processes.resident_memory()
         grown = peak(lambda: np.ones(20_000_000).sum()) - before
         assert 140e6 < grown < 260e6
 
 
 def test_memory_of_a_container_counts(tmp_path):
-    free = machine.available_memory(tmp_path)
+    free = processes.available_memory(tmp_path)
     assert free > 0
     (tmp_path / "memory.max").write_text("1000000")
     (tmp_path / "memory.current").write_text("400000")
-    assert machine.available_memory(tmp_path) == 600_000
+    assert processes.available_memory(tmp_path) == 600_000
     (tmp_path / "memory.max").write_text("max")
-    assert machine.available_memory(tmp_path) == pytest.approx(free, rel=0.5)
+    assert processes.available_memory(tmp_path) == pytest.approx(free, rel=0.5)
 
 
 # --- real processes ------------------------------------------------------------------------------

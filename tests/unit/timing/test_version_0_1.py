@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from etgp_viz import timing
-from etgp_viz.timing import machine
+from etgp_viz.timing import log
 from tests.unit.timing.test_race import Clock, FakeChildren
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "v0_1_0"
@@ -18,7 +18,7 @@ def race(tmp_path, monkeypatch):
     """A copy of the race, on a machine that is the one it was run on."""
     path = Path(shutil.copy(FIXTURES / "race.csv", tmp_path))
     header = json.loads(path.read_text().splitlines()[0].removeprefix("# "))
-    monkeypatch.setattr(machine, "describe", lambda: header["machine"])
+    monkeypatch.setattr(log, "describe_machine", lambda: header["machine"])
     return path
 
 
@@ -66,6 +66,6 @@ def test_an_interrupted_race_is_resumed_where_it_stopped(race):
 
 
 def test_the_race_of_another_machine_is_not_resumed(race, monkeypatch):
-    monkeypatch.setattr(machine, "describe", lambda: {"cores": 1000})
+    monkeypatch.setattr(log, "describe_machine", lambda: {"cores": 1000})
     with pytest.raises(ValueError, match=r"resume: .*same machine.*cores \(there 2, here 1000\)"):
         resumed(race)

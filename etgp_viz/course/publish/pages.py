@@ -1,7 +1,8 @@
-"""A lesson as one HTML file: executed, with plots to zoom and sliders that work without a kernel.
+"""A lesson as one HTML file, as a handout or as slides, with sliders that work without a kernel.
 
-Cells become pieces of HTML that need nothing from a network. Handouts put all pieces on one page;
-`slides` lays the same pieces out on screens.
+The cells of an executed notebook become pieces of HTML that need nothing from a network. A handout
+puts all of them on one page; slides are cut where a screen is full. The slides need a few keys and
+a progress bar (slides.js) and not all of reveal.js, which no Python package contains in full.
 """
 
 import copy
@@ -9,7 +10,7 @@ import html
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -22,12 +23,15 @@ from nbformat.v4 import new_code_cell
 from plotly.offline import get_plotlyjs
 
 from etgp_viz.course.publish.mathml import to_mathml
-from etgp_viz.course.publish.notebooks import execute, is_exercise
+from etgp_viz.course.publish.notebooks import execute, is_exercise, is_for_colab
 from etgp_viz.course.publish.stills import EXPLORER, FIGURE, PERSONAL
 
-__all__ = ["Piece", "Renderer", "body_of", "executed", "handout", "markdown", "page", "title"]
+__all__ = ["Piece", "Renderer", "Slide", "cut", "executed", "handout", "markdown", "slides"]
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
+LINES = 16.0  # that fit on a slide
+WITH_STUB = 1.4  # factor for an exercise, whose prompt and stub stay together in smaller letters
+PLOTS = 2  # of an explorer on a slide; the handout has them all
 LINE_LENGTH = 62  # letters in a line of a slide
 ONLY_LIVE = "<p class='note'>This part works only in the notebook: open it there to use it.</p>"
 HIDDEN = "hidden"
@@ -41,12 +45,8 @@ def executed(notebook: NotebookNode, on_cell: Callable[[], Any] = lambda: None) 
     """A copy of the notebook, run in a kernel that publishes stills instead of widgets.
 
     An explorer keeps one slider: the one that it chooses itself (``Explorer.handout``), or the
-    field that its cell's metadata name as ``"handout"``.
-
-    Parameters
-    ----------
-    notebook : as it is shipped
-    on_cell : called after each code cell, including one hidden cell before each
+    field that its cell's metadata name as ``"handout"``. ``on_cell`` is called after each code
+    cell, including one hidden cell before each.
     """
     run = copy.deepcopy(notebook)
     cells = [_hidden_cell(_INSTALL)]
@@ -81,8 +81,7 @@ def title(notebook: NotebookNode) -> str:
 
 def page(name: str, body: str, styles: Iterable[str], scripts: Iterable[str] = ()) -> str:
     """A whole HTML page that contains everything it needs; plotly only if there are plots."""
-    draws = "class='still" in body
-    libraries = [get_plotlyjs(), static("stills.js")] if draws else []
+    libraries = [get_plotlyjs(), static("stills.js")] if "class='still" in body else []
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -115,20 +114,12 @@ def static(name: str) -> str:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a page that stays in one piece.
+    """A part of a page that stays in one piece."""
 
-    Attributes
-    ----------
-    kind : "heading", "text", "code", "exercise", "output", "figure" or "explorer"
-    html : its HTML
-    level : of a heading, 1 to 6
-    lines : approximate height in lines of text
-    """
-
-    kind: str
+    kind: str  # "heading", "text", "code", "exercise", "output", "figure" or "explorer"
     html: str
-    level: int = 0
-    lines: float = 1.0
+    level: int = 0  # of a heading, 1 to 6
+    lines: float = 1.0  # approximate height in lines of text
 
 
 def body_of(pieces: Iterable[Piece]) -> str:
@@ -157,12 +148,9 @@ class _Markdown(IPythonRenderer):
 
 
 def markdown(source: str, folder: Path) -> list[Piece]:
-    """Pieces of Markdown, with pictures embedded and links to notebooks turned to handouts.
+    """Pieces of Markdown with LaTeX between dollar signs; its pictures are in ``folder``.
 
-    Parameters
-    ----------
-    source : Markdown, with LaTeX between dollar signs
-    folder : where its pictures are
+    Pictures are embedded, and links to notebooks lead to handouts.
     """
     renderer = _Markdown(
         escape=False, embed_images=True, exclude_anchor_links=True, path=str(folder)
@@ -185,29 +173,26 @@ def _text_piece(token: dict[str, Any], rendered: str) -> Piece:
 
 
 class Renderer:
-    """Turns the cells of one page into pieces; every slider gets its own id.
-
-    Parameters
-    ----------
-    folder : where pictures in Markdown are
-    """
+    """Turns the cells of one page into pieces; pictures in Markdown come from ``folder``."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._ids = count(1)
+        self._ids = count(1)  # of sliders
         self._highlight = Highlight2HTML(pygments_lexer="ipython3")
 
     def pieces(self, cell: NotebookNode) -> Iterator[Piece]:
-        """Pieces of a cell, from top to bottom."""
+        """Pieces of a cell, from top to bottom; none of one for Colab."""
+        if is_for_colab(cell):
+            return
         if cell.cell_type == "markdown":
             yield from markdown(cell.source, self.folder)
         elif cell.cell_type == "code" and cell.source.strip():
             personal = any(PERSONAL in output.get("data", ()) for output in cell.outputs)
             if personal and not is_exercise(cell):
                 return
-            lines = 1.0 + cell.source.count("\n")
             kind = "exercise" if is_exercise(cell) else "code"
-            yield Piece(kind, self._highlight(cell.source), lines=lines)
+            height = 1.0 + cell.source.count("\n")
+            yield Piece(kind, self._highlight(cell.source), lines=height)
             for output in cell.outputs:
                 yield from self._output(output)
 
@@ -279,3 +264,105 @@ class Renderer:
 def _printed_output(text: str) -> Piece:
     content = html.escape(text.rstrip("\n"))
     return Piece("output", f"<pre class='printed'>{content}</pre>", lines=1.0 + content.count("\n"))
+
+
+# Slides ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Slide:
+    """Pieces of one screen; ``section`` is the text of the level-2 heading above them."""
+
+    section: str = ""
+    pieces: list[Piece] = field(default_factory=list)
+
+    @property
+    def lines(self) -> float:
+        """Approximate height in lines."""
+        return sum(piece.lines for piece in self.pieces)
+
+
+def slides(notebook: NotebookNode, folder: Path) -> str:
+    """HTML page with the slides of an executed notebook; pictures come from ``folder``.
+
+    A cell that JupyterLab's slide menu marks "skip" or "notes" is left out.
+    """
+    renderer = Renderer(folder)
+    cells = [cell for cell in notebook.cells if not _is_skipped(cell)]
+    screens = cut(piece for cell in cells for piece in _projected(renderer.pieces(cell)))
+    body = "\n".join(map(_section_html, screens))
+    frame = '<div id="progress"></div><p id="place" role="status"></p>'
+    body = f"<main>\n{body}\n</main>{frame}"
+    return page(title(notebook), body, ("page.css", "slides.css"), ["slides.js"])
+
+
+def cut(pieces: Iterable[Piece]) -> list[Slide]:
+    """Slides from pieces: a heading, a plot or a full screen begins a new one.
+
+    Text continues on the next slide before it becomes too small to read.
+    """
+    screens, section = [Slide()], ""
+    for piece in pieces:
+        if piece.kind == "heading" and piece.level <= 2:
+            section = re.sub(r"<[^>]+>", "", piece.html).strip()
+        if screens[-1].pieces and _begins_a_slide(piece, screens[-1]):
+            opening = _take_leading_line(screens[-1]) if piece.kind == "text" else []
+            screens.append(Slide(section, opening))
+        screens[-1].pieces.append(piece)
+    return screens
+
+
+def _begins_a_slide(piece: Piece, slide: Slide) -> bool:
+    """Whether a piece must not be added to this slide."""
+    if piece.kind == "heading":
+        return True
+    if any(_is_plot(other) or other.kind == "exercise" for other in slide.pieces):
+        return True
+    room = WITH_STUB * LINES if piece.kind == "exercise" else LINES
+    has_text = any(other.kind != "heading" for other in slide.pieces)
+    return has_text and (_is_plot(piece) or slide.lines + piece.lines > room)
+
+
+def _take_leading_line(slide: Slide) -> list[Piece]:
+    """Take a single last line, such as "After this lesson you can", to go with what follows."""
+    last = slide.pieces[-1]
+    is_leading = last.kind == "text" and last.lines <= 1.5 and len(slide.pieces) > 1
+    return [slide.pieces.pop()] if is_leading else []
+
+
+def _is_skipped(cell: NotebookNode) -> bool:
+    slide_type = cell.metadata.get("slideshow", {}).get("slide_type", "")
+    return slide_type in ("skip", "notes") or "setup" in cell.metadata.get("tags", ())
+
+
+def _projected(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Pieces of a cell for a lecture hall: no code above plots, and only the main plots."""
+    pieces = list(pieces)
+    has_plots = any(map(_is_plot, pieces))
+    for piece in pieces:
+        if piece.kind == "code" and has_plots:
+            continue
+        yield replace(piece, html=_main_plots(piece.html)) if piece.kind == "explorer" else piece
+
+
+def _main_plots(still: str) -> str:
+    """An explorer with its first wide plots, or its first plots if none is wide."""
+    plots = re.findall(r"<div class='plot(?: wide)?'.*?</div>", still)
+    kept = ([plot for plot in plots if "plot wide" in plot] or plots)[:PLOTS]
+    for plot in plots:
+        still = still if plot in kept else still.replace(plot, "", 1)
+    return re.sub(r"<details>.*?</details>", "", still, flags=re.DOTALL)
+
+
+def _is_plot(piece: Piece) -> bool:
+    return piece.kind in ("figure", "explorer")
+
+
+def _section_html(slide: Slide) -> str:
+    opening = slide.pieces[0]
+    repeated = slide.section and opening.kind != "heading"
+    running = f"<p class='running'>{slide.section}</p>" if repeated else ""
+    kind = "picture" if any(map(_is_plot, slide.pieces)) else "text"
+    kind += " first" if opening.kind == "heading" and opening.level == 1 else ""
+    body = body_of(slide.pieces)
+    return f"<section class='{kind}'>{running}<div class='body'>\n{body}\n</div></section>"
