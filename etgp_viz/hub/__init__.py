@@ -1,0 +1,1 @@
+"""A class on one machine: the JupyterHub recipe, its memory plan, and kernels that start warm."""

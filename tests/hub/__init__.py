@@ -1,0 +1,1 @@
+"""A real JupyterHub with three students."""
