@@ -6,16 +6,16 @@ becomes records, sentences, code and a print figure. Everything else is here, on
 
 import dataclasses
 import io
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import ipywidgets as widgets
 
-from etgp_viz.backend import unchecked
 from etgp_viz.explorers import fields
 from etgp_viz.explorers.fast_plotly.live_figure import live_figure, prepare_page
 from etgp_viz.explorers.page import Page
@@ -31,6 +31,15 @@ class Preset:
 
     story: str
     values: Mapping[str, Any]
+
+
+def _unchecked() -> AbstractContextManager[Any]:
+    """A context in which models do not check shapes.
+
+    Explorers of shipped results have no model, and work without TensorFlow.
+    """
+    backend = sys.modules.get("etgp_viz.backend")
+    return nullcontext() if backend is None else backend.unchecked()
 
 
 class _FromLink:
@@ -82,7 +91,7 @@ class Explorer(ABC):
         self.controls = {
             name: spec.widget(getattr(start, name)) for name, spec in self._specs.items()
         }
-        with unchecked():
+        with _unchecked():
             self._records = dict(self.compute_records(start))
         leader = next(iter(self._records))
         self.figures = {
@@ -289,7 +298,7 @@ class Explorer(ABC):
     def _redraw(self, refit: bool = False) -> None:
         try:
             state = self.state
-            with unchecked():  # the controls have checked their values
+            with _unchecked():  # the controls have checked their values
                 for name, record in self.compute_records(state):
                     if refit or record is not self._records[name]:
                         self.pictures[name].update(self.figures[name], record, refit)
@@ -367,9 +376,9 @@ class Explorer(ABC):
         box = widgets.Text(
             self.link(),
             description="link",
-            tooltip="Copy this link, or paste one and press Enter",
             continuous_update=False,
             layout={"width": "100%"},
+            **{fields.TOOLTIP: "Copy this link, or paste one and press Enter"},
         )
         box.observe(lambda change: self._open_link(change.new), "value")
         self._page.show_note(
@@ -408,7 +417,8 @@ def _menu(
     options: list[tuple[str, str]], tooltip: str, action: Callable[[str], None]
 ) -> widgets.Dropdown:
     """A menu of actions: choosing one runs it, and the menu returns to its first line."""
-    menu = widgets.Dropdown(options=options, value="", tooltip=tooltip, layout={"width": "170px"})
+    place = {"width": "170px"}
+    menu = widgets.Dropdown(options=options, value="", layout=place, **{fields.TOOLTIP: tooltip})
 
     def choose(change: Any) -> None:
         if change.new:

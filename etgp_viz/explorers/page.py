@@ -131,5 +131,14 @@ class Page:
         """Switch thicker lines and larger text on or off, for the back row of a lecture hall."""
         (self._view.add_class if large else self._view.remove_class)("etgp-present")
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        return self._view._repr_mimebundle_(**options)
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The page for a notebook, and its summary for places that show no widgets.
+
+        Widgets of ipywidgets 7 have no such method. anywidget's have it with every ipywidgets, and
+        know what Colab wants to be told.
+        """
+        bundle = self.frame._repr_mimebundle_()
+        assert bundle is not None  # as it would be for a widget without a view
+        data, metadata = bundle
+        data["application/vnd.jupyter.widget-view+json"]["model_id"] = self._view.model_id
+        return {**data, "text/plain": self.frame.alt}, metadata

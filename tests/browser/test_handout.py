@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from etgp_viz.course.publish.handouts import executed, handout
-from etgp_viz.course.publish.slides import slides
+from etgp_viz.course.publish.pages import executed, handout, slides
 from tests.browser.lab import CHROMIUM_OPTIONS
 
 FLOW = """from etgp_viz.explorers import FlowExplorer

@@ -1,8 +1,4 @@
-"""An explorer on plotly's own widgets, as with a plotly that we do not know.
-
-What a page gets when it is loaded again is tested in tests/unit/explorers/test_fast_plotly.py:
-plotly's own widgets may be too slow for it on a busy machine.
-"""
+"""An explorer on plotly's own widgets, as with a plotly that we do not know."""
 
 import numpy as np
 
@@ -41,7 +37,7 @@ def line(notebook):
 def test_a_slider_moves_the_drawn_line(notebook, screenshots):
     follows(notebook, 1.5, 1.0)
     np.testing.assert_allclose(notebook.plot("paths").y(LATENT), expected_latent(), atol=1e-6)
-    assert notebook.page.evaluate("globalThis.etgpPlotly === undefined")  # plotly's own widgets
+    assert notebook.page.evaluate("globalThis.etgpPace === undefined")  # plotly's own widgets
     before = line(notebook)
     notebook.slider("scale a").press("ArrowLeft", times=3)
     follows(notebook, 1.35, 1.0)
@@ -66,3 +62,13 @@ def test_present_mode_enlarges_the_text(notebook):
     before = element.evaluate(size)
     notebook.page.get_by_text("present: larger text").click()
     wait_until(lambda: element.evaluate(size) > before, "larger text", 15)
+
+
+def test_a_page_loaded_again_shows_the_present_figures(notebook, screenshots):
+    notebook.slider("shift b").press("ArrowRight", times=2)
+    follows(notebook, 1.35, 1.1)
+    notebook.reload()
+    follows(notebook, 1.35, 1.1)
+    notebook.slider("shift b").press("ArrowLeft", times=2)  # and they still move
+    follows(notebook, 1.35, 1.0)
+    notebook.screenshot(screenshots / "flow-stock-plotly-reloaded.png")

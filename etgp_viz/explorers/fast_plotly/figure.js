@@ -1,12 +1,10 @@
-// plotly's own widget, taken from the copy of its code that all figures share (library.js), with
-// control over when it draws:
-// - lines, dots and heat maps move at once (moves.js, which precedes this file), and plotly catches
-//   up when nothing has moved for a moment;
+// plotly's own widget, taken from the copy of its code that all figures share, with control over when
+// it draws (library.js and moves.js precede this file):
+// - lines, dots and heat maps move at once, and plotly catches up when nothing has moved for a moment;
 // - plotly redraws one figure per frame of the browser, the leading figure first;
 // - a figure outside the window waits until it is seen;
 // - a waiting change is merged with the next one to the same figure, so dragging builds no backlog.
 
-globalThis.etgpPlotly ??= Promise.withResolvers();
 const pace = (globalThis.etgpPace ??= { waiting: new Map(), running: false, ledLast: false, moved: false });
 const CHANGE = "_py2js_update";
 const MOMENT = 120; // milliseconds
@@ -63,6 +61,14 @@ function enqueue(view, change) {
   else drawWaiting();
 }
 
+// After every change plotly's widget computes all its defaults and sends them to Python, where
+// nothing reads them. That takes as long as drawing.
+function withoutDefaults(library) {
+  library.FigureView.prototype._sendTraceDeltas = () => {};
+  library.FigureView.prototype._sendLayoutDelta = () => {};
+  return library;
+}
+
 export default () => {
   let ready = null;
   // plotly's model is told of a change at once, its views when it is their turn. `place` is the
@@ -103,8 +109,8 @@ export default () => {
     // Do not await anything here: anywidget gives up on a model after two seconds. Its figure would
     // be drawn but never change, and on a busy machine plotly's code takes longer to arrive.
     initialize(context) {
-      ready = globalThis.etgpPlotly.promise.then(async (library) => {
-        const widget = library.default();
+      ready = libraryOf(context.model).then(async (library) => {
+        const widget = withoutDefaults(library).default();
         await widget.initialize({ ...context, model: paced(context.model) });
         return widget;
       });

@@ -8,7 +8,6 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import plotly
@@ -17,7 +16,6 @@ import traitlets
 
 # Minor versions of plotly on which the browser tests have run.
 VERSIONS = ("7.1",)
-BUNDLE = Path(plotly.__file__).with_name("package_data") / "widgetbundle.js"
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Internal:
 @cache
 def bundle() -> str:
     """JavaScript of plotly's widget, plotly.js included."""
-    return BUNDLE.read_text(encoding="utf-8")
+    return str(go.FigureWidget._esm)
 
 
 @cache
@@ -94,7 +92,7 @@ def _updates_send_one_message() -> bool:
 _MESSAGE = "figure.js and moves.js read this part of the message that LiveFigure sends"
 _RELOAD = "LiveFigure.get_state fills it in when a page is loaded again"
 _DRAWN = "moves.js changes what plotly has drawn there; compare with a redraw by plotly"
-_DELTAS = "library.js replaces it by nothing; is there still such a message to Python to save?"
+_DELTAS = "figure.js replaces it by nothing; is there still such a message to Python to save?"
 
 INTERNALS = (
     Internal(
@@ -129,8 +127,8 @@ INTERNALS = (
         lambda: isinstance(traitlets.HasTraits()._trait_values, dict),
         "LiveFigure changes traits there without sending them",
     ),
-    # The widget in the browser: library.js and figure.js.
-    _in_bundle(" as FigureView,", "library.js imports it from plotly's widget"),
+    # The widget in the browser: figure.js.
+    _in_bundle(" as FigureView,", "figure.js takes it from plotly's widget"),
     _in_bundle(" as default}", "figure.js calls it for {initialize, render}"),
     _in_bundle("_sendTraceDeltas(", _DELTAS),
     _in_bundle("_sendLayoutDelta(", _DELTAS),

@@ -1,18 +1,24 @@
-// Loads the code of plotly's widget once and hands it to every figure of the page: see figure.js.
+// plotly's code, loaded once in a document and shared by all its figures. This file precedes the
+// code of the library's own widget and of every figure. A figure refers to the library as to any
+// other widget, so that a page that fetches widgets one by one, as Colab does, finds it.
 
-// After every change plotly's widget computes all its defaults and sends them to Python, where
-// nothing reads them. That takes as long as drawing.
-function withoutDefaults(library) {
-  library.FigureView.prototype._sendTraceDeltas = () => {};
-  library.FigureView.prototype._sendLayoutDelta = () => {};
-  return library;
+// The copies in this document: the library's name → a promise of its module.
+const copies = (globalThis.etgpPlotly ??= new Map());
+
+function load(library) {
+  const name = library.get("name");
+  if (!copies.has(name)) {
+    // Where RequireJS is on the page, code that finds a global `define` takes itself for one of its
+    // modules and exports nothing. Inside the module, this variable hides it.
+    const code = new Blob(["var define;\n", library.get("source")], { type: "text/javascript" });
+    const address = URL.createObjectURL(code);
+    copies.set(name, import(address).finally(() => URL.revokeObjectURL(address)));
+  }
+  return copies.get(name);
 }
 
-export default {
-  initialize({ model }) {
-    const address = URL.createObjectURL(new Blob([model.get("source")], { type: "text/javascript" }));
-    globalThis.etgpPlotly ??= Promise.withResolvers();
-    const library = import(address).finally(() => URL.revokeObjectURL(address));
-    globalThis.etgpPlotly.resolve(library.then(withoutDefaults));
-  },
-};
+// plotly's code for a figure, given the figure's model.
+async function libraryOf(model) {
+  const id = model.get("library").replace("IPY_MODEL_", "");
+  return load(await model.widget_manager.get_model(id));
+}

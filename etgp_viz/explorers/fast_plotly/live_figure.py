@@ -3,7 +3,8 @@
 plotly's own widget sends its five megabytes of JavaScript with every figure, tells the browser to
 draw before it says what, and answers a reload with what it drew first. Here all figures of a kernel
 share one copy of the library, are complete when the browser hears of them, and answer a reload with
-what they show now.
+what they show now. One copy is also what a busy machine can load: anywidget gives up on a widget
+whose code takes more than two seconds.
 """
 
 import os
@@ -11,13 +12,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import anywidget
+import plotly
 import plotly.graph_objects as go
 import traitlets
+from ipywidgets import widget_serialization
 
 from etgp_viz.explorers.fast_plotly import internals
 
@@ -52,39 +54,62 @@ def _absent(module: str) -> Iterator[None]:
 with _absent("rfc3987_syntax"):
     from plotly.graph_objects import FigureWidget
 
+if not issubclass(FigureWidget, anywidget.AnyWidget):
+    raise ImportError(
+        f"explorers need plotly 6 or later, and plotly {plotly.__version__} is installed. "
+        "Run: pip install --upgrade plotly. Then restart the kernel."
+    )
+
 
 class Library(anywidget.AnyWidget):
-    """plotly's JavaScript, sent to the browser once."""
+    """plotly's JavaScript, sent to the browser once; every figure refers to it."""
 
-    _esm = _source("library.js")
+    _esm = _source("library.js") + "export default { initialize({ model }) { load(model); } };"
+    name = traitlets.Unicode().tag(sync=True)  # figures with the same share a copy
     source = traitlets.Unicode().tag(sync=True)
 
 
-@cache
-def _library() -> Library:
-    """The one copy of this kernel."""
-    return Library(source=internals.bundle())
+_LIBRARIES: dict[str, Library] = {}
 
 
-class LiveFigure(FigureWidget):
-    """A complete figure as a widget that follows the width of its place."""
+def _library(kind: type[FigureWidget]) -> Library:
+    """The one copy of this kernel for a kind of figure."""
+    name = f"plotly {plotly.__version__} for {kind.__name__}"
+    # `Widget.close_all()` closes this one too, and later figures need another.
+    if name not in _LIBRARIES or _LIBRARIES[name].comm is None:
+        _LIBRARIES[name] = Library(name=name, source=internals.bundle())
+    return _LIBRARIES[name]
 
-    _esm = f"{_source('moves.js')}\n{_source('figure.js')}"
-    leads = traitlets.Bool(False).tag(sync=True)  # whether it is drawn before the others
+
+class _SharingFigure(FigureWidget):
+    """A complete figure as a widget that takes plotly's code from the library that it refers to."""
+
+    library = traitlets.Instance(Library).tag(sync=True, **widget_serialization)
     is_complete = False
 
-    def __init__(self, figure: go.Figure, leads: bool = False) -> None:
-        _library()
+    def __init__(self, figure: go.Figure, **traits: Any) -> None:
         super().__init__(figure)
-        self.leads = leads
-        self._config = CONFIG
+        for name, value in {"_config": CONFIG, **traits}.items():
+            if self.has_trait(name):
+                self.set_trait(name, value)
         self.is_complete = True
         self.open()
+
+    @traitlets.default("library")
+    def _shared_library(self) -> Library:
+        return _library(type(self))
 
     def open(self) -> None:
         """Tell the browser about this widget, once there is something to draw."""
         if self.is_complete:
             super().open()
+
+
+class LiveFigure(_SharingFigure):
+    """A figure that is quick to appear and to change; it follows the width of its place."""
+
+    _esm = "\n".join(map(_source, ("library.js", "moves.js", "figure.js")))
+    leads = traitlets.Bool(False).tag(sync=True)  # whether it is drawn before the others
 
     def stored(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Traces and layout as plotly keeps them, to look values up without its checks."""
@@ -120,20 +145,14 @@ class LiveFigure(FigureWidget):
         return super().get_state(key, drop_defaults)
 
 
-class StockFigure(FigureWidget):
-    """plotly's own widget, with nothing of plotly's replaced."""
+class StockFigure(_SharingFigure):
+    """plotly's own widget, with nothing of plotly's replaced but where its code comes from."""
 
-    is_complete = False
-
-    def __init__(self, figure: go.Figure) -> None:
-        super().__init__(figure)
-        if self.has_trait("_config"):
-            self._config = CONFIG
-        self.is_complete = True
+    _esm = "\n".join(map(_source, ("library.js", "stock.js")))
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
         """As plotly does it, after what plotly does before it shows a figure: make it current."""
-        if key is None and self.is_complete:
+        if key is None:
             self._repr_mimebundle_()
         return super().get_state(key, drop_defaults)
 
@@ -151,10 +170,9 @@ def live_figure(figure: go.Figure, leads: bool = False) -> FigureWidget:
     figure : a complete figure
     leads : whether the browser draws it before the other figures of its page
     """
-    return LiveFigure(figure, leads) if is_fast() else StockFigure(figure)
+    return LiveFigure(figure, leads=leads) if is_fast() else StockFigure(figure)
 
 
 def prepare_page() -> None:
     """Send plotly's JavaScript to the page, which loads it while the first numbers are computed."""
-    if is_fast():
-        _library()
+    _library(LiveFigure if is_fast() else StockFigure)

@@ -1,0 +1,47 @@
+"""Every notebook has the badge and the cell for Colab, with the address in pyproject.toml."""
+
+import sys
+from types import ModuleType
+
+import nbformat
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from tools import colab_cells
+
+each_notebook = pytest.mark.parametrize("path", colab_cells.NOTEBOOKS, ids=lambda path: path.stem)
+
+
+@each_notebook
+def test_a_notebook_agrees_with_the_setting(path):
+    assert path.read_text(encoding="utf-8") == colab_cells.with_colab_cells(path), (
+        "run: python tools/colab_cells.py"
+    )
+
+
+def test_the_address_is_one_setting(monkeypatch):
+    path = colab_cells.NOTEBOOKS[1]
+    monkeypatch.setattr(colab_cells, "published", lambda: ("somebody/else", "next"))
+    cells = nbformat.reads(colab_cells.with_colab_cells(path), as_version=4).cells
+    github = (
+        f"https://colab.research.google.com/github/somebody/else/blob/next/notebooks/{path.name}"
+    )
+    assert cells[0].source.startswith("# 01")
+    assert cells[1].source.endswith(f"]({github})")
+    assert "git+https://github.com/somebody/else@next" in cells[2].source
+    assert [cell.id for cell in cells].count("install-on-colab") == 1  # replaced, not added
+
+
+@pytest.mark.parametrize("place", ["colab", "elsewhere"])
+def test_it_installs_on_colab_and_nowhere_else(place, monkeypatch):
+    shell, installed = InteractiveShell(), []
+    shell.register_magic_function(installed.append, "line", "pip")
+    if place == "colab":
+        monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    else:
+        monkeypatch.delitem(sys.modules, "google.colab", raising=False)
+    _, install = colab_cells.colab_cells("explorers.ipynb")
+    shell.run_cell(install.source).raise_error()
+    repository, branch = colab_cells.published()
+    line = f'install --quiet "etgp-viz @ git+https://github.com/{repository}@{branch}"'
+    assert installed == ([line] if place == "colab" else [])
