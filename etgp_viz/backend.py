@@ -14,6 +14,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
+from etgp_viz.checks import check_installed
+
+check_installed()
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # A log level that the user has set also applies to TensorFlow's Python messages.
@@ -63,13 +67,32 @@ def _flush_stderr() -> None:
         sys.stderr.flush()
 
 
+@contextlib.contextmanager
+def decorating() -> Iterator[None]:
+    """A context for imports in which TensorFlow is loaded but does not start to work.
+
+    Otherwise each decorator that checks shapes asks TensorFlow whether it is tracing, and for an
+    answer it makes a graph, with a thread and a random number. A process that is forked later
+    lacks the thread, and would draw the same random numbers as its siblings.
+    """
+    before = _check_shapes.get_enable_check_shapes()
+    _check_shapes.set_enable_check_shapes(True)
+    try:
+        yield
+    finally:
+        _check_shapes.set_enable_check_shapes(before)
+
+
 with contextlib.nullcontext() if os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0" else _quiet_stderr():
     import check_shapes as _check_shapes
 
     # GPflow writes shapes into its docstrings while it is imported, for more than a second.
     _docstrings = _check_shapes.get_rewrite_docstrings()
     _check_shapes.set_rewrite_docstrings(None)
-    import gpflow
+    with decorating(), warnings.catch_warnings():
+        # GPflow 2.9, when it is compiled for the first time by Python 3.12 or later.
+        warnings.filterwarnings("ignore", ".*invalid escape sequence", SyntaxWarning)
+        import gpflow
 
     _check_shapes.set_rewrite_docstrings(_docstrings)
     import tensorflow as tf
@@ -120,6 +143,7 @@ __all__ = [
     "Tensor",
     "as_written",
     "check_shapes",
+    "decorating",
     "gpflow",
     "inherit_check_shapes",
     "jitter",

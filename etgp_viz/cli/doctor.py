@@ -1,6 +1,7 @@
 """``etgp-viz doctor``: one line for each thing that must work, and the fix if it does not."""
 
 import html
+import os
 import platform
 import shutil
 import subprocess
@@ -16,11 +17,17 @@ from packaging.specifiers import SpecifierSet
 
 __all__ = ["Finding", "Report", "examine", "find_browser", "print_report"]
 
+#: the two packages that hold `etgp_viz`, with TensorFlow and without
+FULL, LIGHT = "etgp-viz", "etgp-viz-light"
 VERSIONS_CHECKED = ("tensorflow", "gpflow", "tensorflow-probability", "tf-keras", "numpy")
 WIDGET_EXTENSIONS = {
     "@jupyter-widgets/jupyterlab-manager": "ipywidgets",
     "anywidget": "anywidget",
 }
+#: what draws the explorers on Colab, which needs no extensions
+COLAB_WIDGETS = ("ipywidgets", "anywidget", "plotly")
+#: packages whose module is not called as they are
+MODULES = {"scikit-learn": "sklearn"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MEMORY_GIB = 2.0
 
@@ -90,17 +97,35 @@ def print_report() -> int:
 def findings() -> Iterator[Finding]:
     """All findings one by one, quick checks first."""
     yield python_version()
-    for name in VERSIONS_CHECKED:
-        yield package_version(name)
-    yield widget_front_end()
+    if _is_installed(LIGHT):
+        yield light()
+    yield from (package_version(name) for name in VERSIONS_CHECKED if name in _requirements())
+    yield loaded_packages()
+    if in_colab():
+        yield from colab()
+    else:
+        yield widget_front_end()
     yield memory()
     yield browser()
-    yield training()
+    if _package() == FULL:
+        yield training()
+
+
+def light() -> Finding:
+    """Whether the light package is here alone."""
+    return Finding(
+        "Light installation",
+        not _is_installed(FULL),
+        f"{LIGHT} is installed"
+        + (f" together with {FULL}, which has the same files" * _is_installed(FULL))
+        + "; it shows data, figures and results, and trains no model",
+        f"run: pip uninstall {FULL} {LIGHT}, then install one of them",
+    )
 
 
 def python_version() -> Finding:
     """Whether the package was tested with this version of Python."""
-    allowed = SpecifierSet(metadata.metadata("etgp-viz")["Requires-Python"])
+    allowed = SpecifierSet(metadata.metadata(_package())["Requires-Python"])
     version = platform.python_version()
     return Finding(
         "Python",
@@ -125,13 +150,22 @@ def package_version(name: str) -> Finding:
             "installed together with tensorflow-cpu, which has the same files",
             f"run: pip uninstall tensorflow tensorflow-cpu, then pip install '{name}{tested}'",
         )
-    versions = ", ".join(bound.version for bound in tested)
-    return Finding(name, version in tested, f"{version} (tested with {versions})", install)
+    return Finding(name, version in tested, f"{version} (tested: {tested})", install)
 
 
 def _requirements() -> dict[str, SpecifierSet]:
-    lines = map(Requirement, metadata.requires("etgp-viz") or ())
-    return {line.name: line.specifier for line in lines if line.marker is None}
+    """What the package needs on this machine, without its extras."""
+    lines = map(Requirement, metadata.requires(_package()) or ())
+    return {
+        line.name: line.specifier
+        for line in lines
+        if line.marker is None or line.marker.evaluate({"extra": ""})
+    }
+
+
+def _package() -> str:
+    """The package that holds this module."""
+    return FULL if _is_installed(FULL) else LIGHT
 
 
 def _is_installed(name: str) -> bool:
@@ -157,6 +191,34 @@ def widget_front_end() -> Finding:
         not missing,
         f"no extension from {' and '.join(missing)}" if missing else "ipywidgets and anywidget",
         f"run: pip install --force-reinstall {' '.join(missing)}",
+    )
+
+
+def in_colab() -> bool:
+    """Whether this is Google Colab: in a notebook, or as a command in one."""
+    return "google.colab" in sys.modules or "COLAB_RELEASE_TAG" in os.environ
+
+
+def colab() -> Iterator[Finding]:
+    """What draws the explorers on Google Colab."""
+    release = os.environ.get("COLAB_RELEASE_TAG", "release unknown")
+    yield Finding("Google Colab", True, f"{release}; anywidget asks it to load the explorers")
+    yield from map(package_version, COLAB_WIDGETS)
+
+
+def loaded_packages() -> Finding:
+    """Whether this session loaded packages before another version of them was installed."""
+    stale = []
+    for name in _requirements():
+        module = sys.modules.get(MODULES.get(name, name.replace("-", "_")))
+        loaded = getattr(module, "__version__", None)
+        if loaded and _is_installed(name) and loaded != metadata.version(name):
+            stale.append(f"{name} {loaded} is loaded, {metadata.version(name)} is installed")
+    return Finding(
+        "Loaded packages",
+        not stale,
+        "; ".join(stale) or "as installed",
+        "restart the kernel (on Colab: Runtime, Restart session), and run the cells again",
     )
 
 

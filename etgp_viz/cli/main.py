@@ -11,6 +11,8 @@ from typing import Any
 
 __all__ = ["main"]
 
+PASSING_ON = (("lab", None), ("class", "start"))
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``etgp-viz``.
@@ -36,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _add_experiment,
         _add_claims,
         _add_course,
+        _add_class,
     ):
         add_verb(verbs)
     # A terminal that cannot show ✓ must not end the program.
@@ -43,11 +46,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     arguments = sys.argv[1:] if argv is None else list(argv)
     options, unknown = parser.parse_known_args(arguments)
-    if unknown and options.verb != "lab":
+    # These two hand on what they do not know to the server that they start.
+    if unknown and (options.verb, getattr(options, "task", None)) not in PASSING_ON:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     options.command = shlex.join(["etgp-viz", *arguments])
     options.jupyter_options = unknown
-    return options.run(options)
+    try:
+        return options.run(options)
+    except ModuleNotFoundError as error:
+        print(f"etgp-viz {options.verb}: {error}", file=sys.stderr)
+        return 1
 
 
 def _add_doctor(verbs: Any) -> None:
@@ -221,6 +229,32 @@ def _add_course(verbs: Any) -> None:
     )
     progress.add_argument("folder", type=Path, help="folder with the students' files")
     progress.add_argument("--output", type=Path, help="CSV file with every exercise")
+
+
+def _add_class(verbs: Any) -> None:
+    def run(options: Namespace) -> int:
+        from etgp_viz.cli import hub
+
+        return hub.print_report(options)
+
+    parser = verbs.add_parser("class", help="set up a JupyterHub for a class")
+    parser.set_defaults(run=run)
+    tasks = parser.add_subparsers(dest="task", required=True, metavar="TASK")
+    init = tasks.add_parser(
+        "init",
+        help="write the files for a hub, and say how many students the machine holds",
+        allow_abbrev=False,
+    )
+    init.add_argument("folder", type=Path, help="a new folder that students can read")
+    text = "students at work at the same time (default: 20)"
+    init.add_argument("--students", type=int, default=20, help=text)
+    text = "memory of the machine in GiB (default: that of this machine)"
+    init.add_argument("--memory", type=float, help=text)
+    tasks.add_parser(
+        "start",
+        help="bring the notebooks up to date and start a student's server (the hub runs this)",
+        allow_abbrev=False,
+    )
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Each check of the doctor, well and unwell."""
 
+import sys
 from importlib import metadata
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -34,9 +35,9 @@ def test_another_python(monkeypatch):
     assert not doctor.python_version().ok
 
 
-@pytest.mark.parametrize(("version", "ok"), [("2.21.0", True), ("2.21.9", True), ("2.20.0", False)])
+@pytest.mark.parametrize(("version", "ok"), [("2.21.0", True), ("2.16.1", True), ("2.15.0", False)])
 def test_versions_near_and_far(monkeypatch, version, ok):
-    installed = {"tensorflow": version}
+    installed = {"tensorflow": version, "etgp-viz": "0.2"}
 
     def lookup(name):
         if name not in installed:
@@ -83,3 +84,54 @@ def test_a_report_shows_in_a_notebook():
     report = doctor.Report((doctor.Finding("A<B", False, "no", "do"),))
     assert "✗ A&lt;B: no → do" in report._repr_html_()
     assert not report.ok
+
+
+def subjects(monkeypatch):
+    monkeypatch.setattr(doctor, "training", lambda: doctor.Finding("Training", True, ""))
+    return [finding.subject for finding in doctor.findings()]
+
+
+def test_colab_is_known_in_a_notebook_and_as_a_command(monkeypatch):
+    monkeypatch.delenv("COLAB_RELEASE_TAG", raising=False)
+    assert not doctor.in_colab()
+    assert "Widgets in JupyterLab" in subjects(monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+        assert doctor.in_colab()
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "release-colab_20260801")
+    assert {"Google Colab", "ipywidgets", "anywidget", "plotly"} < set(subjects(monkeypatch))
+    assert "Widgets in JupyterLab" not in subjects(monkeypatch)
+    assert "release-colab_20260801" in str(next(doctor.colab()))
+
+
+def test_a_package_that_was_loaded_before_it_was_upgraded_asks_for_a_restart(monkeypatch):
+    import plotly
+    import sklearn  # noqa: F401
+
+    assert doctor.loaded_packages().ok, str(doctor.loaded_packages())
+    installed = plotly.__version__
+    monkeypatch.setattr(plotly, "__version__", "5.24.1")
+    finding = doctor.loaded_packages()
+    assert not finding.ok
+    assert finding.result == f"plotly 5.24.1 is loaded, {installed} is installed"
+    assert "Restart session" in finding.advice
+
+
+def test_the_light_package_trains_nothing(monkeypatch):
+    versions = {"etgp-viz-light": "0.2", "numpy": "2.4.6"}
+    monkeypatch.setattr(doctor, "_is_installed", versions.__contains__)
+    monkeypatch.setattr(doctor.metadata, "requires", lambda name: ["numpy>=1"])
+    python = {"Requires-Python": ">=3.11"}
+    monkeypatch.setattr(doctor.metadata, "metadata", {"etgp-viz-light": python}.__getitem__)
+    subjects = [finding.subject for finding in doctor.findings()]
+    assert "Light installation" in subjects
+    assert "numpy" in subjects
+    assert not {"tensorflow", "gpflow", "Training"} & set(subjects)
+
+
+def test_two_packages_with_the_same_files_are_named(monkeypatch):
+    monkeypatch.setattr(doctor, "_is_installed", {doctor.FULL, doctor.LIGHT}.__contains__)
+    assert not doctor.light().ok
+    assert "has the same files" in doctor.light().result
+    monkeypatch.setattr(doctor, "_is_installed", {doctor.LIGHT}.__contains__)
+    assert doctor.light().ok

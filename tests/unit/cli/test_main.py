@@ -127,7 +127,17 @@ def test_nonsense_is_refused(arguments, capsys):
 
 def test_a_python_that_does_not_fit_is_named_in_one_sentence():
     complaint = runpy.run_path(str(CHECK_PYTHON))["complaint"]
-    assert complaint((3, 11)) == ""
+    assert complaint((3, 11)) == complaint((3, 12)) == complaint((3, 13)) == ""
     assert "is Python 3.10, which is too old" in complaint((3, 10))
-    assert "is Python 3.12, which is too new" in complaint((3, 12))
+    assert "is Python 3.14, which is too new" in complaint((3, 14))
     assert "is Python 2.7, which is too old" in complaint((2, 7))
+
+
+def test_an_environment_of_another_python_is_named_with_the_remedy(tmp_path):
+    difference = runpy.run_path(str(CHECK_PYTHON))["difference"]
+    assert difference(sys.executable) == ""
+    other = tmp_path / "python"
+    other.write_text("#!/bin/sh\necho 3.9\n")
+    other.chmod(0o755)
+    assert "made with Python 3.9" in difference(str(other))
+    assert "make clean" in difference(str(other))
