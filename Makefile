@@ -1,20 +1,29 @@
 # One command to a living JupyterLab (`make lab`), one to green tests (`make test`).
 
-# The first of these that answers; `make PYTHON=... lab` names another.
-PYTHON ?= $(shell for p in python3.11 python3 python; do $$p -c "" 2>/dev/null && echo $$p && break; done)
+# The newest supported Python on the PATH; `make PYTHON=... lab` names another.
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+  $$p tools/check_python.py >/dev/null 2>&1 && echo $$p && break; done)
+# Another set of versions, in an environment of its own: `make SET=oldest PYTHON=python3.11 test-fast`.
+# The sets are the files constraints-*.txt, and each says which Python it is for.
+SET ?=
 ARGS ?=
 
-BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+VENV ?= .venv$(addprefix -,$(SET))
+BIN := $(VENV)/bin
+export ETGP_VIZ_CONSTRAINTS := constraints$(addprefix -,$(SET)).txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# A set is installed whole and as it is. It may be one that pip would choose on another system only.
+INSTALL := $(if $(SET),$(PIP) --requirement $(ETGP_VIZ_CONSTRAINTS) && $(PIP) --no-deps,$(PIP) --constraint constraints.txt)
 # Touched when the environment holds what these files ask for, so that a second run starts at once.
-DEFINED_BY := pyproject.toml constraints.txt
-FOR_LAB := .venv/.for-lab
-FOR_TESTS := .venv/.for-tests
+DEFINED_BY := pyproject.toml $(ETGP_VIZ_CONSTRAINTS)
+FOR_LAB := $(VENV)/.for-lab
+FOR_TESTS := $(VENV)/.for-tests
+FOR_LINT := $(VENV)/.for-lint
 # Examples in docstrings and documents; one module needs GPyTorch, which is not part of the tested set.
 EXAMPLES := --doctest-modules --doctest-glob="*.md" --ignore etgp_viz/timing/gpytorch_model.py
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-fast bench lint format clean
+.PHONY: help lab test test-units test-examples test-notebooks test-browser test-hub test-fast bench lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,10 +31,24 @@ help:  ## list these targets
 lab: $(FOR_LAB)  ## start JupyterLab on the notebooks; pass options on with ARGS="--no-browser --port 8899"
 	@$(BIN)/etgp-viz lab --folder notebooks $(ARGS)
 
-test: $(FOR_TESTS)  ## run all tests: unit, every example and notebook, and the widgets in a real browser
+test: test-units test-examples test-notebooks test-browser  ## run all tests: unit, every example and notebook, and the widgets in a real browser
+
+test-units: $(FOR_TESTS)
 	@$(BIN)/python -m pytest tests/unit --numprocesses 2 $(ARGS)
+
+test-examples: $(FOR_TESTS)
 	@$(BIN)/python -m pytest etgp_viz docs $(EXAMPLES) --numprocesses 2 $(ARGS)
-	@$(BIN)/python -m pytest tests/notebooks tests/browser $(ARGS)
+
+test-notebooks: $(FOR_TESTS)
+	@$(BIN)/python -m pytest tests/notebooks $(ARGS)
+
+test-browser: $(FOR_TESTS)
+	@$(BIN)/python -m pytest tests/browser $(ARGS)
+
+test-hub: $(FOR_TESTS)  ## run the tests of a class on a real JupyterHub (needs npm, for the hub's proxy)
+	@$(PIP) --constraint $(ETGP_VIZ_CONSTRAINTS) --editable ".[test,hub]"
+	@npm install --silent --no-audit --no-fund --prefix $(VENV)/proxy configurable-http-proxy@5
+	@PATH="$(CURDIR)/$(VENV)/proxy/node_modules/.bin:$$PATH" $(BIN)/python -m pytest tests/hub $(ARGS)
 
 test-fast: $(FOR_TESTS)  ## run the quick unit tests alone
 	@$(BIN)/python -m pytest tests/unit -m "not slow" --numprocesses 2 $(ARGS)
@@ -33,33 +56,44 @@ test-fast: $(FOR_TESTS)  ## run the quick unit tests alone
 bench: $(FOR_TESTS)  ## print the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-lint: $(FOR_TESTS)  ## check style and types of code and notebooks
+lint: $(FOR_LINT)  ## check style and types of code and notebooks
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 	@$(BIN)/mypy
 
-format: $(FOR_TESTS)  ## put code and notebooks into the house style
+format: $(FOR_LINT)  ## put code and notebooks into the house style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(BIN)/nbstripout --keep-id notebooks/*.ipynb
 
 clean:  ## remove everything that was made here, the environment too
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf .venv .venv-* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
 $(BIN)/python:
-	@$(if $(PYTHON),,echo "etgp-viz needs Python 3.11, and no python is on the PATH." >&2; exit 1)
+	@$(if $(PYTHON),,echo "etgp-viz needs Python 3.11, 3.12 or 3.13, and none is on the PATH." >&2; exit 1)
 	@$(PYTHON) tools/check_python.py
-	@echo "Making .venv with $$($(PYTHON) --version) ..."
-	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
+	@echo "Making $(VENV) with $$($(PYTHON) --version) ..."
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(FOR_LAB): $(DEFINED_BY) | $(BIN)/python
-	@echo "Installing the tested set of packages into .venv (some minutes, once) ..."
+# A Python that is named on the command line must be the one that an existing environment has.
+SAME_PYTHON := $(if $(filter command%,$(origin PYTHON)),same-python)
+.PHONY: same-python
+same-python: | $(BIN)/python
+	@$(PYTHON) tools/check_python.py $(BIN)/python
+
+$(FOR_LAB): $(DEFINED_BY) | $(BIN)/python $(SAME_PYTHON)
+	@echo "Installing the tested set of packages into $(VENV) (some minutes, once) ..."
 	@$(INSTALL) --editable .
 	@touch $@
 
-$(FOR_TESTS): $(DEFINED_BY) | $(BIN)/python
-	@echo "Installing the tested set of packages and the test tools into .venv (some minutes, once) ..."
-	@$(INSTALL) --editable ".[dev]"
+$(FOR_TESTS): $(DEFINED_BY) | $(BIN)/python $(SAME_PYTHON)
+	@echo "Installing the tested set of packages and the test tools into $(VENV) (some minutes, once) ..."
+	@$(INSTALL) --editable ".[test]"
 	@touch $@ $(FOR_LAB)
+
+$(FOR_LINT): $(DEFINED_BY) | $(BIN)/python $(SAME_PYTHON)
+	@echo "Installing the tested set of packages, the test tools and the linters into $(VENV) ..."
+	@$(INSTALL) --editable ".[dev]"
+	@touch $@ $(FOR_TESTS) $(FOR_LAB)

@@ -1,10 +1,12 @@
 """Say in one sentence when this Python is not one that pyproject.toml allows.
 
-Runs on any Python, however old: it is the first thing that `make` starts.
+Runs on any Python, however old: it is the first thing that `make` starts. With the path of another
+Python as argument it says when that one has another version.
 """
 
 import os
 import re
+import subprocess
 import sys
 
 PROJECT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "pyproject.toml")
@@ -23,12 +25,14 @@ def complaint(version):
     lowest, excluded = allowed()
     if lowest <= version < excluded:
         return ""
+    newest = str(excluded[0]) + "." + str(excluded[1] - 1)
     return (
-        "etgp-viz needs Python {0}.{1}, and {2} is Python {3}.{4}, which is too {5}: install "
-        "Python {0}.{1} and try again, or name it with `make PYTHON=/path/to/python{0}.{1} ...`."
+        "etgp-viz needs Python {0}.{1} to {2}, and {3} is Python {4}.{5}, which is too {6}: "
+        "install Python {2} and try again, or name one with `make PYTHON=/path/to/python{2} ...`."
     ).format(
         lowest[0],
         lowest[1],
+        newest,
         sys.executable or "this one",
         version[0],
         version[1],
@@ -36,5 +40,22 @@ def complaint(version):
     )
 
 
+def difference(python):
+    """Return what to do if another Python has another version, an empty string if it has not."""
+    code = "import sys; print('.'.join(map(str, sys.version_info[:2])))"
+    other = subprocess.check_output([python, "-c", code]).decode().strip()
+    this = ".".join(map(str, sys.version_info[:2]))
+    if other == this:
+        return ""
+    sentence = "The environment was made with Python OTHER, and you ask for THIS: " + (
+        "run `make clean` first, or leave PYTHON out to keep it."
+    )
+    return sentence.replace("OTHER", other).replace("THIS", this)
+
+
 if __name__ == "__main__":
-    sys.exit(complaint(tuple(sys.version_info[:2])) or 0)
+    sys.exit(
+        complaint(tuple(sys.version_info[:2]))
+        or "".join(difference(python) for python in sys.argv[1:])
+        or 0
+    )
