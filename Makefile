@@ -1,7 +1,9 @@
 # One command to a living JupyterLab (`make lab`), one to green tests (`make test`).
 
+# There GPflow needs other versions, and has none for Python 3.13.
+APPLE_SILICON := $(filter Darwin-arm64,$(shell uname -s)-$(shell uname -m))
 # The newest supported Python on the PATH; `make PYTHON=... lab` names another.
-PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+PYTHON ?= $(shell for p in $(if $(APPLE_SILICON),,python3.13) python3.12 python3.11 python3 python; do \
   $$p tools/check_python.py >/dev/null 2>&1 && echo $$p && break; done)
 # Another set of versions, in an environment of its own: `make SET=oldest PYTHON=python3.11 test-fast`.
 # The sets are the files constraints-*.txt, and each says which Python it is for.
@@ -10,10 +12,10 @@ ARGS ?=
 
 VENV ?= .venv$(addprefix -,$(SET))
 BIN := $(VENV)/bin
-export ETGP_VIZ_CONSTRAINTS := constraints$(addprefix -,$(SET)).txt
+export ETGP_VIZ_CONSTRAINTS := constraints$(addprefix -,$(or $(SET),$(if $(APPLE_SILICON),mac))).txt
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # A set is installed whole and as it is. It may be one that pip would choose on another system only.
-INSTALL := $(if $(SET),$(PIP) --requirement $(ETGP_VIZ_CONSTRAINTS) && $(PIP) --no-deps,$(PIP) --constraint constraints.txt)
+INSTALL := $(if $(SET),$(PIP) --requirement $(ETGP_VIZ_CONSTRAINTS) && $(PIP) --no-deps,$(PIP) --constraint $(ETGP_VIZ_CONSTRAINTS))
 # Touched when the environment holds what these files ask for, so that a second run starts at once.
 DEFINED_BY := pyproject.toml $(ETGP_VIZ_CONSTRAINTS)
 FOR_LAB := $(VENV)/.for-lab
@@ -46,7 +48,7 @@ test-browser: $(FOR_TESTS)
 	@$(BIN)/python -m pytest tests/browser $(ARGS)
 
 test-hub: $(FOR_TESTS)  ## run the tests of a class on a real JupyterHub (needs npm, for the hub's proxy)
-	@$(PIP) --constraint $(ETGP_VIZ_CONSTRAINTS) --editable ".[test,hub]"
+	@$(PIP) --constraint $(ETGP_VIZ_CONSTRAINTS) --editable ".[test,notebook,hub]"
 	@npm install --silent --no-audit --no-fund --prefix $(VENV)/proxy configurable-http-proxy@5
 	@PATH="$(CURDIR)/$(VENV)/proxy/node_modules/.bin:$$PATH" $(BIN)/python -m pytest tests/hub $(ARGS)
 
@@ -90,7 +92,7 @@ $(FOR_LAB): $(DEFINED_BY) | $(BIN)/python $(SAME_PYTHON)
 
 $(FOR_TESTS): $(DEFINED_BY) | $(BIN)/python $(SAME_PYTHON)
 	@echo "Installing the tested set of packages and the test tools into $(VENV) (some minutes, once) ..."
-	@$(INSTALL) --editable ".[test]"
+	@$(INSTALL) --editable ".[test,notebook]"
 	@touch $@ $(FOR_LAB)
 
 $(FOR_LINT): $(DEFINED_BY) | $(BIN)/python $(SAME_PYTHON)

@@ -1,10 +1,11 @@
 """Write the badge "Open in Colab" and the cell that installs on Colab into every notebook.
 
-Where the project is published is one line of pyproject.toml, `published` in `[tool.etgp-viz]`. Run
+The README gets the links to Colab and Binder. Where the project is published is one line of pyproject.toml, `published` in `[tool.etgp-viz]`. Run
 this after changing it, and after adding a notebook: `python tools/colab_cells.py`.
 """
 
 import base64
+import re
 import tomllib
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from etgp_viz.files import write
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+README = ROOT / "README.md"
+FIRST = "00_start_here.ipynb"
 
 # The picture goes into the notebook, so that it shows without a network.
 BADGE = Path(__file__).with_name("open-in-colab.png")
@@ -36,15 +39,26 @@ def published() -> tuple[str, str]:
     return repository, branch
 
 
+def on_colab(name: str) -> str:
+    """The address of a notebook on Colab."""
+    repository, branch = published()
+    return f"https://colab.research.google.com/github/{repository}/blob/{branch}/notebooks/{name}"
+
+
+def with_links(readme: str) -> str:
+    """The text of the README with its line of links to Colab and Binder."""
+    repository, branch = published()
+    binder = f"https://mybinder.org/v2/gh/{repository}/{branch}?urlpath=lab/tree/notebooks/{FIRST}"
+    links = f"[Open in Colab]({on_colab(FIRST)}) · [Open in Binder]({binder})"
+    return re.sub(r"^\[Open in Colab\].*$", lambda _: links, readme, flags=re.MULTILINE)
+
+
 def colab_cells(name: str) -> list[NotebookNode]:
     """The two cells for the notebook of that file name."""
     repository, branch = published()
-    address = (
-        f"https://colab.research.google.com/github/{repository}/blob/{branch}/notebooks/{name}"
-    )
     picture = {"image/png": base64.b64encode(BADGE.read_bytes()).decode()}
     badge = new_markdown_cell(
-        f"[![Open in Colab](attachment:{BADGE.name})]({address})",
+        f"[![Open in Colab](attachment:{BADGE.name})]({on_colab(name)})",
         id="open-in-colab",
         attachments={BADGE.name: picture},
     )
@@ -67,3 +81,4 @@ def with_colab_cells(path: Path) -> str:
 if __name__ == "__main__":
     for path in NOTEBOOKS:
         write(path, with_colab_cells(path))
+    write(README, with_links(README.read_text(encoding="utf-8")))

@@ -1,6 +1,7 @@
 // What the page of an explorer needs from the browser: figures that follow the width of their place,
 // alt text, one class standing out under the mouse, a shared cursor, clicks in figures, arrow keys on
-// logarithmic sliders, controls that return to their default, the clipboard and downloads.
+// logarithmic sliders, keys that Jupyter must not take, controls that return to their default, the
+// clipboard and downloads.
 // fast_plotly/panels.js precedes this file.
 
 // plotly listens to the window only. It would miss an opening side bar, a dragged border and the
@@ -93,6 +94,20 @@ function watchDefaults(page, send) {
   });
 }
 
+// A key that is pressed on a control is for the control alone. Jupyter would take arrows for a move to
+// another heading, and a second d for "delete this cell"; it leaves keys alone on such an element.
+function keepKeys(page) {
+  const keep = (event) => {
+    const { target, key, ctrlKey, metaKey, altKey, shiftKey } = event;
+    const isShortcut = ctrlKey || metaKey || altKey || key === "Escape" || (shiftKey && key === "Enter");
+    if (isShortcut || !page.contains(target)) return;
+    target.setAttribute("data-lm-suppress-shortcuts", "true");
+    setTimeout(() => target.removeAttribute("data-lm-suppress-shortcuts"));
+  };
+  window.addEventListener("keydown", keep, true); // before Jupyter, which listens to the document
+  return () => window.removeEventListener("keydown", keep, true);
+}
+
 // A logarithmic slider has no steps of its own: an arrow key moves it by a fraction of its range.
 function watchArrows(page) {
   page.addEventListener("keydown", (event) => {
@@ -127,12 +142,12 @@ function download(name, type, data) {
 export default {
   render({ model, el }) {
     let page = null;
-    let stopClicks = () => {};
+    let stops = [];
     const send = (message) => model.send(message);
     const refresh = () => page && describe(page, model.get("alt"));
     const observer = followWidth(el, (place) => {
       page = place;
-      stopClicks = watchClicks(page, send);
+      stops = [watchClicks(page, send), keepKeys(page)];
       watchDefaults(page, send);
       watchCursor(page);
       watchArrows(page);
@@ -155,7 +170,7 @@ export default {
     return () => {
       observer.disconnect();
       pictures.disconnect();
-      stopClicks();
+      stops.forEach((stop) => stop());
       model.off("msg:custom", receive);
     };
   },

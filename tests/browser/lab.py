@@ -59,6 +59,18 @@ def serve(folder: Path, home: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
+def serve_notebook_7(folder: Path, home: Path) -> Iterator[str]:
+    """Run a Jupyter Notebook 7 server on a folder and yield its address, as `serve` does."""
+    options = (
+        *("--allow-root", "--JupyterNotebookApp.expose_app_in_browser=True"),
+        *("--IdentityProvider.token=", "--ServerApp.port_retries=0", "--ServerApp.ip=127.0.0.1"),
+        f"--ServerApp.root_dir={folder}",
+    )
+    with _server("notebook", options, home) as address:
+        yield address
+
+
+@contextlib.contextmanager
 def serve_voila(notebook: Path, home: Path) -> Iterator[str]:
     """Run Voilà on a notebook and yield its address."""
     with _server("voila", (str(notebook), "--Voila.ip=127.0.0.1"), home) as address:

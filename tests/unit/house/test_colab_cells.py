@@ -19,6 +19,13 @@ def test_a_notebook_agrees_with_the_setting(path):
     )
 
 
+def test_the_readme_agrees_with_the_setting(monkeypatch):
+    text = colab_cells.README.read_text(encoding="utf-8")
+    assert text == colab_cells.with_links(text), "run: python tools/colab_cells.py"
+    monkeypatch.setattr(colab_cells, "published", lambda: ("somebody/else", "next"))
+    assert "(https://mybinder.org/v2/gh/somebody/else/next?" in colab_cells.with_links(text)
+
+
 def test_the_address_is_one_setting(monkeypatch):
     path = colab_cells.NOTEBOOKS[1]
     monkeypatch.setattr(colab_cells, "published", lambda: ("somebody/else", "next"))
