@@ -40,7 +40,11 @@ __all__ = [
     "check_zeros_and_ones",
     "describe",
     "fail",
+    "highest_elbo",
 ]
+
+# GPflow's likelihoods of outcomes that have probabilities.
+DISCRETE = {"Bernoulli", "MultiClass", "Ordinal", "Poisson", "Softmax"}
 
 
 def check_count(
@@ -113,7 +117,7 @@ def check_installed() -> None:
         if find_spec(package) is None:
             raise ModuleNotFoundError(
                 "This part of etgp_viz needs TensorFlow and GPflow, which are not installed here: "
-                "the package etgp-viz brings them, etgp-viz-light leaves them out.",
+                "the package etgp-viz installs them, etgp-viz-light does not.",
                 name=package,
             )
 
@@ -267,6 +271,18 @@ def check_model(model: Any, num_rows: int, batch_size: int | None, natural: bool
             fail("natural_gradients", "a model with q_mu and a full q_sqrt [L, M, M]", got)
     elif not model.trainable_variables:
         fail("model", "a trainable parameter", "none")
+
+
+def highest_elbo(model: Any) -> float:
+    """What no ELBO of a model can exceed: with classes or counts zero, up to rounding.
+
+    Every p(y | f) is at most one then. A prior of a parameter adds its log density, which has no
+    such bound.
+    """
+    likelihood = getattr(model, "likelihood", None)
+    has_probabilities = any(kind.__name__ in DISCRETE for kind in type(likelihood).__mro__)
+    has_priors = any(part.prior is not None for part in getattr(model, "parameters", ()))
+    return 1e-6 if has_probabilities and not has_priors else np.inf
 
 
 def _check_finite(array: Any, name: str, expected: str) -> None:

@@ -146,30 +146,21 @@ def _over_blocks(loop: Callable, flow: Flow, Q: int, num_outputs: int = 1) -> Ca
 def _value_and_gradients(
     flow: Flow, Q: int, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
 ) -> list[Tensor]:
-    """E[f^y] − E[log Σ_c exp f^c] and its gradients in µ, σ and each parameter."""
+    """E[log softmax(f^1, …, f^C)_y] and its gradients in µ, σ and each parameter."""
     nodes, weights = gauss_hermite(Q)
-    # The first term needs only the process of the row's label: [Q, N] numbers for any C.
-    one_hot = tf.one_hot(labels, values[0].shape[0], axis=0, dtype=mean.dtype)
-    sources = [mean, deviation, *(tf.reduce_sum(one_hot * value, axis=0) for value in values)]
-    with tf.GradientTape() as tape:
-        tape.watch(sources)
-        f_label = flow._forward(mean + nodes[:, None] * deviation, sources[2:])
-        value = tf.linalg.matvec(f_label, weights, transpose_a=True)
-    gradients = tape.gradient(value, sources, unconnected_gradients="zero")
-    gradients = [*gradients[:2], *(one_hot * gradient for gradient in gradients[2:])]
 
-    def subtract_node(q: Tensor, value: Tensor, gradients: list[Tensor]) -> tuple:
+    def add_node(q: Tensor, value: Tensor, gradients: list[Tensor]) -> tuple:
         z, w = tf.gather(nodes, q), tf.gather(weights, q)
         f0 = mean + z * deviation
         with tf.GradientTape() as tape:
             tape.watch([f0, *values])
-            term = w * _log_sum_exp(flow._forward(f0, values))
+            term = w * _log_softmax(flow._forward(f0, values), labels)
         by_f0, *by_values = tape.gradient(term, [f0, *values])
         parts = zip(gradients, [by_f0, z * by_f0, *by_values], strict=True)
-        return q + 1, value - term, [total - part for total, part in parts]
+        return q + 1, value + term, [total + part for total, part in parts]
 
-    start = (0, value, gradients)
-    _, value, gradients = tf.while_loop(lambda q, *_: q < Q, subtract_node, start)
+    start = (0, tf.zeros_like(mean), [tf.zeros_like(x) for x in (mean, deviation, *values)])
+    _, value, gradients = tf.while_loop(lambda q, *_: q < Q, add_node, start)
     return [value, *gradients]
 
 
@@ -192,24 +183,29 @@ def _log_probability(
     flow: Flow, Q: int, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
 ) -> list[Tensor]:
     nodes, weights = gauss_hermite(Q)
-    one_hot = tf.one_hot(labels, values[0].shape[0], axis=0, dtype=mean.dtype)
 
     def at_node(node: tuple[Tensor, Tensor]) -> Tensor:
         z, log_w = node
-        g = flow._forward(mean + z * deviation, values)
-        return log_w + tf.reduce_sum(one_hot * g, axis=0) - _log_sum_exp(g)
+        return log_w + _log_softmax(flow._forward(mean + z * deviation, values), labels)
 
     terms = tf.map_fn(at_node, (nodes, np.log(weights)), fn_output_signature=mean.dtype)
     return [tf.reduce_logsumexp(terms, axis=0)]
 
 
-@tf.custom_gradient
-def _log_sum_exp(g: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """log Σ_c exp g_c over the first axis; its gradient, the softmax, reuses the exponentials."""
-    largest = tf.reduce_max(g, axis=0)
-    exponentials = tf.exp(g - largest)
-    total = tf.reduce_sum(exponentials, axis=0)
-    return largest + tf.math.log(total), lambda upstream: exponentials * (upstream / total)
+def _log_softmax(g: Tensor, labels: Tensor) -> Tensor:
+    """log softmax(g)_y [N] of the C processes g [C, N] and labels y [N]: never above zero."""
+
+    # E[f^y] − E[log Σ exp f^c], equal on paper, would be rounding error once the two are 1e20.
+    @tf.custom_gradient
+    def log_softmax(g: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        largest = tf.reduce_max(g, axis=0)
+        grown = tf.exp(g - largest)  # serves the value and the slope
+        total = tf.reduce_sum(grown, axis=0)
+        value = tf.gather(tf.transpose(g), labels, batch_dims=1) - largest - tf.math.log(total)
+        at_label = tf.range(g.shape[0], dtype=labels.dtype)[:, None] == labels
+        return value, lambda by: tf.where(at_label, by, tf.zeros_like(by)) - grown * (by / total)
+
+    return log_softmax(g)
 
 
 def differentiable(value_and_gradients: Callable[..., Sequence[Tensor]], *inputs: Tensor) -> Tensor:

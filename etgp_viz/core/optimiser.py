@@ -27,14 +27,11 @@ _NATURAL_GRADIENT_FAILED = f"{{node {_NATURAL_GRADIENT}/"
 
 
 class TrainingError(RuntimeError):
-    """Training met numbers that no jitter up to ``MAX_JITTER`` could repair.
-
-    The model is left at the parameters of the last step whose loss and gradients were finite.
-    """
+    """Training met numbers that no jitter up to ``MAX_JITTER`` could repair, or that cannot be."""
 
     def __init__(self, message: str, parameter: str) -> None:
         super().__init__(message)
-        self.parameter = parameter  # GPflow path of the one that went wrong, ".kernel.variance"
+        self.parameter = parameter  # GPflow path of the culprit, ".kernel.variance", or ""
         self.result: Any = None  # the `FitResult` up to the failure
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
+from etgp_viz import checks
 from etgp_viz.backend import Tensor, tf
 from etgp_viz.checks import check_count, check_model, check_optional, check_pair, check_positive
 from etgp_viz.core.optimiser import Optimiser, TrainingError
@@ -82,8 +83,9 @@ def fit(
 
     *Best parameters.* An epoch's ELBO is the mean of its steps' ELBOs, and its parameters are those
     at which the last of them was measured: the state after the last update has not been measured,
-    and may be one step into a divergence. They are in the model however training ends, also after
-    an interrupt or an error in the callback; only a ``TrainingError`` leaves the *last* good ones.
+    and may be one step into a divergence. They are in the model however training ends; only a
+    ``TrainingError`` about a parameter leaves the *last* good ones. An ELBO that cannot be (for
+    classes: above zero) is a ``TrainingError`` too.
 
     *Mini-batches* all have the same size, so that one compiled step serves all. Each epoch shuffles
     the rows anew and, if B does not divide N, leaves out the last N mod B rows of that order: every
@@ -171,13 +173,14 @@ def fit(
                 bar.set_postfix_str(f"ELBO {total / step:.6g}", refresh=False)
                 bar.update()
             elbo, seconds = total / steps, time.perf_counter() - start
+            if elbo > checks.highest_elbo(model):
+                raise TrainingError(f"epoch {epoch}: no ELBO of classes can be {elbo:.6g} > 0", "")
             history["elbo"].append(elbo)
             history["seconds"].append(seconds)
             if elbo > best_elbo:
                 best_epoch, best_elbo, best = epoch, elbo, optimiser.last_good
-            score = None
-            if validation is not None and (epoch + 1) % validation_every == 0:
-                score = optimiser.score()
+            is_due = validation is not None and (epoch + 1) % validation_every == 0
+            score = optimiser.score() if is_due else None
             if score is not None:
                 history["validation"].append(score)
                 history["validation_epochs"].append(epoch)
@@ -190,7 +193,8 @@ def fit(
     except KeyboardInterrupt:
         stopped = "interrupted"
     except TrainingError as error:
-        best, error.result = optimiser.last_good, _result(history, "failed", optimiser.jitter)
+        best = optimiser.last_good if error.parameter else best
+        error.result = _result(history, "failed", optimiser.jitter)
         raise
     finally:
         bar.close()

@@ -1,6 +1,7 @@
 """Compiled softmax expectations against SciPy's adaptive quadrature and plain autodiff."""
 
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -144,3 +145,73 @@ def test_blocks_are_independent() -> None:
     joint = expected_softmax(flow, *both[:2], both[2:], Q)
     alone = [expected_softmax(*arguments(flow, each), Q)[0] for each in (p, q)]
     np.testing.assert_allclose(joint, alone, atol=1e-14)
+
+
+EXTREME = [flows.Linear(), flows.SAL(), flows.Tanh(), flows.Compose([flows.SAL(), flows.Tanh()])]
+
+
+@pytest.mark.parametrize("flow", EXTREME, ids=repr)
+def test_no_expectation_of_a_logarithm_is_above_zero(flow: flows.Flow) -> None:
+    """Whatever a network puts out: raw parameters up to ±50, latents up to ±1000."""
+    rng = np.random.default_rng(1)
+    rows, classes = 400, 3
+    size = 10.0 ** rng.uniform(-2.0, np.log10(50.0), size=(1, 1, rows, 1))  # one size for each row
+    params = rng.uniform(-size, size, size=(1, classes, rows, flow.num_params))
+    mean = rng.uniform(-1.0, 1.0, (1, rows)) * 10.0 ** rng.uniform(-1.0, 3.0, (1, rows))
+    deviation = 10.0 ** rng.uniform(-3.0, 2.0, (1, rows))
+    labels = tf.constant(rng.integers(0, classes, (1, rows)))
+    inputs = [tf.constant(mean), tf.constant(deviation), *flow.unstack(params)]
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        value = expected_log_softmax(flow, *inputs[:2], inputs[2:], labels, 20)
+    assert np.all(value.numpy() <= 0.0)
+    for array in (value, *tape.gradient(value, inputs)):
+        assert np.all(np.isfinite(array.numpy()))
+    log_density = log_expected_softmax(flow, *inputs[:2], inputs[2:], labels, 20).numpy()
+    assert np.all(log_density <= 1e-12)
+    # Jensen: the mean of the logarithms is below the logarithm of the mean.
+    slack = 1e-9 * (1.0 + np.abs(log_density))
+    assert np.all(value.numpy() <= log_density + slack)
+
+
+def _exactly(flow: flows.Flow, f: Decimal, values: list[Decimal]) -> Decimal:
+    """LINEAR, or SAL of length one, to 50 digits."""
+    if isinstance(flow, flows.Linear):
+        scale, shift = values
+        return scale * f + shift
+    a, b, d, e = values
+    u = b * (f + (1 + f * f).sqrt()).ln() - a
+    return d * (u.exp() - (-u).exp()) / 2 + e
+
+
+@pytest.mark.parametrize("flow", [flows.Linear(), flows.SAL(1)], ids=repr)
+@pytest.mark.parametrize("size", [0.5, 5.0, 20.0])
+def test_values_against_fifty_digits(flow: flows.Flow, size: float) -> None:
+    """The same rule in 50 digits: flows that reach 1e17 lose nothing beyond their own rounding."""
+    rng = np.random.default_rng(2)
+    rows, classes = 6, 3
+    params = rng.uniform(-size, size, size=(1, classes, rows, flow.num_params))
+    mean, deviation = rng.normal(size=(1, rows)), rng.uniform(0.1, 1.0, (1, rows))
+    labels = rng.integers(0, classes, (1, rows))
+    values = flow.unstack(params)
+    found = expected_log_softmax(flow, mean, deviation, values, tf.constant(labels), 20)[0].numpy()
+    nodes, weights = gauss_hermite(20)
+    with localcontext() as context:
+        context.prec = 50
+        for n in range(rows):
+            terms, largest = [], Decimal(0)
+            for z, w in zip(nodes, weights, strict=True):
+                # Node and parameters are those of float64: only what follows is exact.
+                f = Decimal(float(mean[0, n] + z * deviation[0, n]))
+                g = [
+                    _exactly(flow, f, [Decimal(float(v[0, c, n])) for v in values])
+                    for c in range(classes)
+                ]
+                top = max(g)
+                total = sum((x - top).exp() for x in g)
+                terms.append(Decimal(float(w)) * (g[labels[0, n]] - top - total.ln()))
+                largest = max(largest, *map(abs, g))
+            exact = float(sum(terms))
+            # float64 cannot know a flow's value better than to its last digits.
+            known = 1e-9 * max(1.0, abs(exact)) + 1e-13 * float(largest)
+            assert abs(found[n] - exact) <= known
