@@ -1,12 +1,12 @@
-# One command to a living JupyterLab (`make lab`), one to green tests (`make test`).
+# `make lab` starts JupyterLab, `make test` runs all tests.
 
-# There GPflow needs other versions, and has none for Python 3.13.
+# On Apple silicon, GPflow needs other versions, and has none for Python 3.13.
 APPLE_SILICON := $(filter Darwin-arm64,$(shell uname -s)-$(shell uname -m))
-# The newest supported Python on the PATH; `make PYTHON=... lab` names another.
+# The newest supported Python on the PATH; `make PYTHON=... lab` chooses another.
 PYTHON ?= $(shell for p in $(if $(APPLE_SILICON),,python3.13) python3.12 python3.11 python3 python; do \
   $$p tools/check_python.py >/dev/null 2>&1 && echo $$p && break; done)
-# Another set of versions, in an environment of its own: `make SET=oldest PYTHON=python3.11 test-fast`.
-# The sets are the files constraints-*.txt, and each says which Python it is for.
+# Another set of versions, in its own environment: `make SET=oldest PYTHON=python3.11 test-fast`.
+# The sets are the files constraints-*.txt; each says which Python it is for.
 SET ?=
 ARGS ?=
 
@@ -14,9 +14,9 @@ VENV ?= .venv$(addprefix -,$(SET))
 BIN := $(VENV)/bin
 export ETGP_VIZ_CONSTRAINTS := constraints$(addprefix -,$(or $(SET),$(if $(APPLE_SILICON),mac))).txt
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# A set is installed whole and as it is. It may be one that pip would choose on another system only.
+# A set is installed in full and unchanged, even if pip would choose it only on another system.
 INSTALL := $(if $(SET),$(PIP) --requirement $(ETGP_VIZ_CONSTRAINTS) && $(PIP) --no-deps,$(PIP) --constraint $(ETGP_VIZ_CONSTRAINTS))
-# Touched when the environment holds what these files ask for, so that a second run starts at once.
+# The stamps are touched once the environment holds what these files ask for, so the next run starts at once.
 DEFINED_BY := pyproject.toml $(ETGP_VIZ_CONSTRAINTS)
 FOR_LAB := $(VENV)/.for-lab
 FOR_TESTS := $(VENV)/.for-tests
@@ -30,7 +30,7 @@ EXAMPLES := --doctest-modules --doctest-glob="*.md" --ignore etgp_viz/timing/gpy
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-lab: $(FOR_LAB)  ## start JupyterLab on the notebooks; pass options on with ARGS="--no-browser --port 8899"
+lab: $(FOR_LAB)  ## start JupyterLab with the notebooks; pass options on with ARGS="--no-browser --port 8899"
 	@$(BIN)/etgp-viz lab --folder notebooks $(ARGS)
 
 test: test-units test-examples test-notebooks test-browser  ## run all tests: unit, every example and notebook, and the widgets in a real browser
@@ -47,12 +47,12 @@ test-notebooks: $(FOR_TESTS)
 test-browser: $(FOR_TESTS)
 	@$(BIN)/python -m pytest tests/browser $(ARGS)
 
-test-hub: $(FOR_TESTS)  ## run the tests of a class on a real JupyterHub (needs npm, for the hub's proxy)
+test-hub: $(FOR_TESTS)  ## test a class on a real JupyterHub (needs npm for the hub's proxy)
 	@$(PIP) --constraint $(ETGP_VIZ_CONSTRAINTS) --editable ".[test,notebook,hub]"
 	@npm install --silent --no-audit --no-fund --prefix $(VENV)/proxy configurable-http-proxy@5
 	@PATH="$(CURDIR)/$(VENV)/proxy/node_modules/.bin:$$PATH" $(BIN)/python -m pytest tests/hub $(ARGS)
 
-test-fast: $(FOR_TESTS)  ## run the quick unit tests alone
+test-fast: $(FOR_TESTS)  ## run only the quick unit tests
 	@$(BIN)/python -m pytest tests/unit -m "not slow" --numprocesses 2 $(ARGS)
 
 bench: $(FOR_TESTS)  ## print the benchmarks
@@ -69,7 +69,7 @@ format: $(FOR_LINT)  ## put code and notebooks into the house style
 	@$(BIN)/ruff format .
 	@$(BIN)/nbstripout --keep-id notebooks/*.ipynb
 
-clean:  ## remove everything that was made here, the environment too
+clean:  ## remove everything made here, including the environments
 	rm -rf .venv .venv-* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
@@ -79,19 +79,19 @@ $(BIN)/python:
 	@echo "Making $(VENV) with $$($(PYTHON) --version) ..."
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-# A Python that is named on the command line must be the one that an existing environment has.
+# A Python named on the command line must match the one in an existing environment.
 SAME_PYTHON := $(if $(filter command%,$(origin PYTHON)),same-python)
 .PHONY: same-python
 same-python: | $(BIN)/python
 	@$(PYTHON) tools/check_python.py $(BIN)/python
 
 $(FOR_LAB): $(DEFINED_BY) | $(BIN)/python $(SAME_PYTHON)
-	@echo "Installing the tested set of packages into $(VENV) (some minutes, once) ..."
+	@echo "Installing the tested set of packages into $(VENV) (a few minutes, once) ..."
 	@$(INSTALL) --editable .
 	@touch $@
 
 $(FOR_TESTS): $(DEFINED_BY) | $(BIN)/python $(SAME_PYTHON)
-	@echo "Installing the tested set of packages and the test tools into $(VENV) (some minutes, once) ..."
+	@echo "Installing the tested set of packages and the test tools into $(VENV) (a few minutes, once) ..."
 	@$(INSTALL) --editable ".[test,notebook]"
 	@touch $@ $(FOR_LAB)
 

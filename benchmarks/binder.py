@@ -1,7 +1,8 @@
 """Memory of a lesson with all its cells run, for places such as Binder that give 2 GiB.
 
-`make bench ARGS=binder` runs lesson 04, which shows the largest explorer; the names of other
-notebooks may follow. Linux only. Memory is PSS, see `students`.
+`make bench ARGS=binder` runs lesson 04, which shows the largest explorer, and
+``python -m benchmarks.binder NAME ...`` runs other notebooks. Linux only. Memory is PSS, see
+`students`.
 """
 
 import argparse
@@ -50,9 +51,10 @@ def main() -> None:
     """Print a row for each notebook."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("notebooks", nargs="*", default=[LESSON])
+    names = parser.parse_args().notebooks
     with tempfile.TemporaryDirectory() as folder:
         server = measure_server(Path(folder))
-    for name in parser.parse_args().notebooks:
+    for name in names:
         kernel = peak_of(name)
         print(
             f"{name}: kernel {kernel:.0f} MiB at most, with the Jupyter server {server:.0f} MiB: "

@@ -170,7 +170,7 @@ def main() -> None:
     found = Figures(*(round(value, 1) for value in values))
     if save:
         write(FIGURES, json.dumps(asdict(found), indent=1) + "\n")
-    print(*Plan(students=1, memory=MEMORY).lines()[:2], sep="\n")
+    print(*Plan(students=1, memory=MEMORY, measured=found).lines()[:2], sep="\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Say in one sentence when this Python is not one that pyproject.toml allows.
+"""Print one sentence if pyproject.toml does not allow this Python.
 
-Runs on any Python, however old: it is the first thing that `make` starts. With the path of another
-Python as argument it says when that one has another version.
+Runs on any Python, however old, because `make` starts it first. Given the path of another Python,
+it also says if that one has a different version.
 """
 
 import os
@@ -13,7 +13,7 @@ PROJECT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "p
 
 
 def allowed():
-    """Return the bounds in `requires-python`, lowest and first excluded version."""
+    """Return the bounds in `requires-python`: the lowest and the first excluded version."""
     with open(PROJECT) as file:
         bounds = re.search(r'requires-python = ">=(\d+)\.(\d+),<(\d+)\.(\d+)"', file.read())
     numbers = [int(number) for number in bounds.groups()]
@@ -21,14 +21,14 @@ def allowed():
 
 
 def complaint(version):
-    """Return what is wrong with a version, an empty string when nothing is."""
+    """Return what is wrong with a version, or an empty string."""
     lowest, excluded = allowed()
     if lowest <= version < excluded:
         return ""
     newest = str(excluded[0]) + "." + str(excluded[1] - 1)
     return (
-        "etgp-viz needs Python {0}.{1} to {2}, and {3} is Python {4}.{5}, which is too {6}: "
-        "install Python {2} and try again, or name one with `make PYTHON=/path/to/python{2} ...`."
+        "etgp-viz needs Python {0}.{1} to {2}, but {3} is Python {4}.{5}, which is too {6}: "
+        "install Python {2} and try again, or choose one with `make PYTHON=/path/to/python{2} ...`."
     ).format(
         lowest[0],
         lowest[1],
@@ -41,14 +41,14 @@ def complaint(version):
 
 
 def difference(python):
-    """Return what to do if another Python has another version, an empty string if it has not."""
+    """Return what to do if another Python has a different version, or an empty string."""
     code = "import sys; print('.'.join(map(str, sys.version_info[:2])))"
     other = subprocess.check_output([python, "-c", code]).decode().strip()
     this = ".".join(map(str, sys.version_info[:2]))
     if other == this:
         return ""
-    sentence = "The environment was made with Python OTHER, and you ask for THIS: " + (
-        "run `make clean` first, or leave PYTHON out to keep it."
+    sentence = "The environment was made with Python OTHER, but you asked for THIS: " + (
+        "run `make clean` first, or leave out PYTHON to keep it."
     )
     return sentence.replace("OTHER", other).replace("THIS", this)
 

@@ -1,7 +1,8 @@
-"""Write the badge "Open in Colab" and the cell that installs on Colab into every notebook.
+"""Give every notebook the badge "Open in Colab" and the cell that installs on Colab.
 
-The README gets the links to Colab and Binder. Where the project is published is one line of pyproject.toml, `published` in `[tool.etgp-viz]`. Run
-this after changing it, and after adding a notebook: `python tools/colab_cells.py`.
+The README gets the links to Colab and Binder. The address is set in one line of pyproject.toml,
+`published` in `[tool.etgp-viz]`. After changing it, or adding a notebook, run
+`python tools/colab_cells.py`.
 """
 
 import base64
@@ -21,10 +22,10 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 README = ROOT / "README.md"
 FIRST = "00_start_here.ipynb"
 
-# The picture goes into the notebook, so that it shows without a network.
+# The picture is stored in the notebook, so that it shows without a network.
 BADGE = Path(__file__).with_name("open-in-colab.png")
 INSTALL = """\
-# On Google Colab this cell installs what the lesson needs; no restart. Elsewhere it does nothing.
+# Installs what the lesson needs on Google Colab, without a restart; elsewhere it does nothing.
 import sys
 
 if "google.colab" in sys.modules:

@@ -24,9 +24,9 @@ WIDGET_EXTENSIONS = {
     "@jupyter-widgets/jupyterlab-manager": "ipywidgets",
     "anywidget": "anywidget",
 }
-#: what draws the explorers on Colab, which needs no extensions
+#: what draws the explorers on Colab, where no extensions are needed
 COLAB_WIDGETS = ("ipywidgets", "anywidget", "plotly")
-#: packages whose module is not called as they are
+#: packages whose module has another name
 MODULES = {"scikit-learn": "sklearn"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MEMORY_GIB = 2.0
@@ -112,13 +112,13 @@ def findings() -> Iterator[Finding]:
 
 
 def light() -> Finding:
-    """Whether the light package is here alone."""
+    """Whether the light package is installed without the full one."""
     return Finding(
         "Light installation",
         not _is_installed(FULL),
         f"{LIGHT} is installed"
         + (f" together with {FULL}, which has the same files" * _is_installed(FULL))
-        + "; it shows data, figures and results, and trains no model",
+        + "; it shows data, figures and results, but cannot train models",
         f"run: pip uninstall {FULL} {LIGHT}, then install one of them",
     )
 
@@ -202,12 +202,12 @@ def in_colab() -> bool:
 def colab() -> Iterator[Finding]:
     """What draws the explorers on Google Colab."""
     release = os.environ.get("COLAB_RELEASE_TAG", "release unknown")
-    yield Finding("Google Colab", True, f"{release}; anywidget asks it to load the explorers")
+    yield Finding("Google Colab", True, f"{release}; anywidget asks Colab to load the explorers")
     yield from map(package_version, COLAB_WIDGETS)
 
 
 def loaded_packages() -> Finding:
-    """Whether this session loaded packages before another version of them was installed."""
+    """Whether the packages loaded in this session are the installed versions."""
     stale = []
     for name in _requirements():
         module = sys.modules.get(MODULES.get(name, name.replace("-", "_")))

@@ -27,7 +27,9 @@ def print_report(options: Namespace) -> int:
 
 def _init(options: Namespace) -> int:
     """Write the recipe and print the plan."""
-    memory = options.memory or round(psutil.virtual_memory().total / 2**30)
+    memory = options.memory
+    if memory is None:
+        memory = round(psutil.virtual_memory().total / 2**30)
     plan = Plan(options.students, memory)
     for path in recipe.write_recipe(options.folder, plan):
         print(f"✓ {path}")
@@ -37,14 +39,14 @@ def _init(options: Namespace) -> int:
 
 
 def _start(options: Namespace) -> int:
-    """Bring the student's notebooks up to date, and become the student's Jupyter server."""
+    """Update the student's notebooks, and become the student's Jupyter server."""
     if importlib.util.find_spec("jupyterhub") is None:
         fix = f"{sys.executable} -m pip install jupyterhub"
         raise ValueError(f"jupyterhub is not installed here: run {fix}")
     try:
         for sentence in lab.copy_notebooks(lab.shipped_notebooks(), Path.home() / HUB_FOLDER):
             print(sentence)
-    except (OSError, ValueError) as error:  # a full disk must not keep a student from the files
+    except (OSError, ValueError) as error:  # even with a full disk, students must reach their files
         print(f"etgp-viz class: the notebooks could not be copied: {error}", file=sys.stderr)
     sys.stdout.flush()
     command = [sys.executable, "-m", "jupyterhub.singleuser", *options.jupyter_options]

@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     arguments = sys.argv[1:] if argv is None else list(argv)
     options, unknown = parser.parse_known_args(arguments)
-    # These two hand on what they do not know to the server that they start.
+    # These two pass unknown options on to the server that they start.
     if unknown and (options.verb, getattr(options, "task", None)) not in PASSING_ON:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     options.command = shlex.join(["etgp-viz", *arguments])
@@ -242,17 +242,17 @@ def _add_class(verbs: Any) -> None:
     tasks = parser.add_subparsers(dest="task", required=True, metavar="TASK")
     init = tasks.add_parser(
         "init",
-        help="write the files for a hub, and say how many students the machine holds",
+        help="write the files for a hub, and print how many students the machine can hold",
         allow_abbrev=False,
     )
     init.add_argument("folder", type=Path, help="a new folder that students can read")
-    text = "students at work at the same time (default: 20)"
+    text = "number of students working at the same time (default: 20)"
     init.add_argument("--students", type=int, default=20, help=text)
-    text = "memory of the machine in GiB (default: that of this machine)"
+    text = "memory of the machine in GiB (default: this machine's)"
     init.add_argument("--memory", type=float, help=text)
     tasks.add_parser(
         "start",
-        help="bring the notebooks up to date and start a student's server (the hub runs this)",
+        help="update a student's notebooks and start the student's server (the hub runs this)",
         allow_abbrev=False,
     )
 

@@ -5,6 +5,7 @@ which exercises are hard; do not base marks on them.
 """
 
 import csv
+import errno
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -109,6 +110,8 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def _row_of_file(student: str, path: Path) -> dict[str, str | int]:
     try:
+        if path.exists() and not path.is_file():  # reading from a pipe or a device may never end
+            raise OSError(errno.EINVAL, "not an ordinary file")
         return row(student, read(path), "ok")
     except FileNotFoundError:
         problem = f"no {FILE}"

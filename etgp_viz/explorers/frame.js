@@ -70,11 +70,12 @@ function watchClicks(page, send) {
     start = panel && { panel, x: event.clientX, y: event.clientY };
   };
   const up = (event) => {
-    if (!start || Math.hypot(event.clientX - start.x, event.clientY - start.y) > 4) return;
-    const place = start.panel.closest("[class*=etgp-figure-]");
-    const values = valuesAt(start.panel, event);
-    if (values) send({ click: place?.className.match(/etgp-figure-(\w+)/)?.[1], ...values });
+    const begun = start;
     start = null;
+    if (!begun || Math.hypot(event.clientX - begun.x, event.clientY - begun.y) > 4) return;
+    const place = begun.panel.closest("[class*=etgp-figure-]");
+    const values = valuesAt(begun.panel, event);
+    if (values) send({ click: place?.className.match(/etgp-figure-(\w+)/)?.[1], ...values });
   };
   page.addEventListener("mousedown", down, true);
   window.addEventListener("mouseup", up, true);
@@ -171,6 +172,7 @@ export default {
       observer.disconnect();
       pictures.disconnect();
       stops.forEach((stop) => stop());
+      model.off("change:alt", refresh);
       model.off("msg:custom", receive);
     };
   },

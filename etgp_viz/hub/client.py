@@ -1,10 +1,11 @@
-"""Asks the warm process of this machine for a kernel and stands in for it while it runs.
+"""Ask the warm process of this machine for a kernel, and stand in for that kernel while it runs.
 
 A kernelspec runs this file by its path, ``python -IS client.py SOCKET CONNECTION_FILE``, and it
 imports only the standard library, because every kernel of a class has one such process. If the
 warm process does not answer or refuses, this process becomes an ordinary kernel.
 """
 
+import contextlib
 import json
 import os
 import select
@@ -17,7 +18,7 @@ from types import FrameType
 
 __all__ = ["PATIENCE", "REQUEST_LIMIT", "ask", "main"]
 
-# Seconds to wait for the other side: a loaded machine may need some for a fork.
+# Seconds to wait for the other side: a fork can take a while on a busy machine.
 PATIENCE = 20
 # Bytes; a request holds an environment and two paths.
 REQUEST_LIMIT = 64 * 1024
@@ -50,19 +51,19 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def ask(connection: socket.socket, path: str, connection_file: str) -> int:
-    """The process id of a new kernel, which runs as the user who asks.
+    """The process id of a new kernel, which runs as the user who asked.
 
     Parameters
     ----------
     connection : a new socket; the kernel ends when it is closed
     path : where the warm process listens
-    connection_file : the kernel's, which Jupyter has written
+    connection_file : the kernel's, written by Jupyter
     """
     connection.settimeout(PATIENCE)
     connection.connect(path)
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     server = struct.unpack("3i", credentials)[1]
-    if server not in (0, os.getuid()):  # or any user could listen there and serve others
+    if server not in (0, os.getuid()):  # otherwise anybody could listen there and serve others
         raise ValueError(f"{path} belongs to user {server}")
     umask = os.umask(0)
     os.umask(umask)
@@ -87,17 +88,20 @@ def _stand_in_for(kernel: int) -> int:
     """Relay signals to a kernel and its children until it ends, or the Jupyter server does."""
 
     def relay(number: int, frame: FrameType | None) -> None:
-        os.killpg(kernel, number)
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.killpg(kernel, number)
 
     try:
-        # Jupyter says who it is: the parent of this process may already be another one.
+        # Jupyter gives its own process id: by now, this process may have another parent.
         server = os.pidfd_open(int(os.environ.get("JPY_PARENT_PID") or os.getppid()))
         ended = os.pidfd_open(kernel)
     except ProcessLookupError:
         return 1
     for number in RELAYED:
         signal.signal(number, relay)
-    select.select([ended, server], [], [])
+    if server in select.select([ended, server], [], [])[0]:
+        # At once, because a kernel that is busy in C code does not notice that this process ends.
+        relay(signal.SIGKILL, None)
     return 0
 
 

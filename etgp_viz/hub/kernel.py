@@ -1,4 +1,4 @@
-"""The kernel in a forked process: what differs from one that was started on its own."""
+"""A kernel in a forked process: what it does differently from one started on its own."""
 
 import atexit
 import json
@@ -16,17 +16,26 @@ from importlib import import_module
 from typing import Any
 
 from etgp_viz.hub.client import PATIENCE, REQUEST_LIMIT
-from etgp_viz.hub.privileges import Refused
+from etgp_viz.hub.privileges import Refused, open_to_owner
 
-__all__ = ["preload", "receive", "run", "safe_environment"]
+__all__ = ["ENVIRONMENT", "preload", "receive", "run", "safe_environment"]
 
 # What a kernel imports while it starts; sqlite3 holds IPython's history.
 KERNEL_MODULES = (
     *("ipykernel.debugger", "ipykernel.ipkernel", "ipykernel.kernelapp", "ipykernel.zmqshell"),
     *("sqlite3", "tornado.queues"),
 )
+# What libraries read, some while they are imported and some when they are used for the first time.
+ENVIRONMENT = {
+    # A fork keeps only one thread, and a class shares the cores.
+    "OPENBLAS_NUM_THREADS": "1",
+    # TensorFlow would take all the memory of a GPU for the first student who uses it.
+    "CUDA_VISIBLE_DEVICES": "-1",
+    # The debugger would warn about Python's frozen modules, where nobody sets breakpoints.
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+}
 # What a kernel may take over from the caller's environment. The process is already running, so
-# what a loader would act on (LD_PRELOAD, PYTHONPATH …) could only surprise its children.
+# settings for a loader (LD_PRELOAD, PYTHONPATH …) could only surprise its children.
 PASSED_ON = re.compile(
     r"HOME|USER|LOGNAME|SHELL|PATH|LANG|LANGUAGE|TZ|TERM|TMPDIR|VIRTUAL_ENV|(https?|no)_proxy"
     r"|(LC|XDG|JUPYTER|JUPYTERHUB|JUPYTERLAB|JPY|IPYTHON|MPL|ETGP_VIZ|DASK|TF_NUM|MEM|CPU)_?[A-Z_]*",
@@ -37,8 +46,8 @@ PASSED_ON = re.compile(
 def preload() -> None:
     """Import what every lesson needs.
 
-    No TensorFlow operation runs, because it would start threads, which a fork does not take along.
-    Matplotlib is left out, because it keeps the home folder of whoever imports it.
+    No TensorFlow operation runs, because it would start threads, which do not survive a fork.
+    Matplotlib is left out, because it remembers the home folder of the user who imports it.
     """
     for module in KERNEL_MODULES:
         import_module(module)
@@ -65,12 +74,16 @@ def receive(connection: socket.socket) -> dict[str, Any]:
     the request: "connection_file", "folder", "environment", "umask"
     """
     connection.settimeout(PATIENCE)
-    message, streams, flags, _ = socket.recv_fds(connection, REQUEST_LIMIT, 3)
+    try:
+        message, streams, flags, _ = socket.recv_fds(connection, REQUEST_LIMIT, 3)
+    except OSError as error:  # nothing for the log of root: any caller can keep silent
+        raise Refused(f"no request: {error}") from None
     if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC) or len(streams) != 3:
         raise Refused(f"expected at most {REQUEST_LIMIT} bytes and three streams")
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    open_to_owner()
     try:
         request = json.loads(message)
         texts = request["connection_file"], request["folder"], *request["environment"].values()
@@ -93,10 +106,10 @@ def safe_environment(environment: dict[str, str]) -> dict[str, str]:
 
 
 def run(request: dict[str, Any], connection: socket.socket) -> None:
-    """Set up this process as the request says, tell the client, and be a kernel until the end."""
+    """Set up this process as the request says, tell the client, and run a kernel until it ends."""
     os.umask(request["umask"] & 0o777)
     os.environ.clear()
-    os.environ.update(safe_environment(request["environment"]))
+    os.environ.update(safe_environment(request["environment"]) | ENVIRONMENT)
     try:
         os.chdir(request["folder"])
     except OSError as error:
@@ -108,14 +121,14 @@ def run(request: dict[str, Any], connection: socket.socket) -> None:
 
     from ipykernel.kernelapp import IPKernelApp
 
-    # Its parent is the warm process, for which ipykernel must not look out: `_end_with` does.
+    # ipykernel must not watch its parent, the warm process; `_end_with` watches the client.
     no_parent = "--IPKernelApp.parent_handle=1"
     IPKernelApp.launch_instance(["-f", request["connection_file"], no_parent])
     atexit._run_exitfuncs()
 
 
 def _forget_the_warm_process() -> None:
-    """Drop what was computed from another user's environment, or would be equal in all kernels."""
+    """Drop what came from another user's environment, or would be the same in all kernels."""
     import numpy as np
 
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
@@ -124,7 +137,7 @@ def _forget_the_warm_process() -> None:
     random.seed()
     np.random.seed()  # noqa: NPY002 (students' code may use the global generator)
     tempfile.tempdir = None
-    # Where `pip install` puts what students add, which an isolated interpreter leaves out.
+    # Where `pip install` puts students' own packages; an isolated interpreter leaves it out.
     site.USER_BASE = site.USER_SITE = None
     if os.path.isdir(folder := site.getusersitepackages()):
         site.addsitedir(folder)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from etgp_viz.checks import fail
@@ -26,7 +26,7 @@ class Figures:
     server : a student's Jupyter server
     warm_process : the process from which warm kernels are forked
     ordinary_kernel, warm_kernel : one more kernel with an explorer, its client included
-    ordinary_seconds, warm_seconds : from the request for a kernel to an explorer on show
+    ordinary_seconds, warm_seconds : from the request for a kernel until an explorer is shown
     """
 
     server: float
@@ -50,10 +50,12 @@ class Plan:
     ----------
     students : how many work at the same time
     memory : GiB of the machine
+    measured : what a student needs; the figures that come with the package if left out
     """
 
     students: int
     memory: float
+    measured: Figures = field(default_factory=lambda: figures())
 
     def __post_init__(self) -> None:
         if self.students < 1:
@@ -65,32 +67,32 @@ class Plan:
     def limit(self) -> float:
         """GiB that one student may use, in steps of a quarter.
 
-        Students rarely need much at the same moment, so twice an equal share is safe.
+        Students rarely all need much at once, so twice an equal share is safe.
         """
         share = 2 * (self.memory - RESERVE) / self.students
         return min(max(SMALLEST_LIMIT, math.floor(4 * share) / 4), self.memory - RESERVE)
 
     def holds(self, warm: bool) -> int:
         """How many students with one explorer each fit, with warm kernels or ordinary ones."""
-        measured = figures()
+        measured = self.measured
         kernel = measured.warm_kernel if warm else measured.ordinary_kernel
         room = 1024 * (self.memory - RESERVE) - (measured.warm_process if warm else 0)
         return max(0, int(room / (measured.server + kernel)))
 
     def lines(self) -> list[str]:
         """The plan in sentences."""
-        measured = figures()
+        measured = self.measured
         warm, ordinary = self.holds(warm=True), self.holds(warm=False)
         verdict = (
             f"{self.students} students fit."
             if self.students <= warm
-            else f"{self.students} students do not fit: plan for {warm}, or take a larger machine."
+            else f"{self.students} students do not fit: plan for {warm}, or use a larger machine."
         )
         return [
-            f"Each student: {measured.server:.0f} MiB for the Jupyter server, and for a kernel "
-            f"with an explorer {measured.warm_kernel:.0f} MiB (warm) or "
-            f"{measured.ordinary_kernel:.0f} MiB (ordinary).",
-            f"{self.memory:g} GiB, {RESERVE:g} of them for the system, hold {warm} students with "
-            f"warm kernels, {ordinary} with ordinary ones.",
-            f"{verdict} The limit for each is {self.limit:g} GiB.",
+            f"Each student needs {measured.server:.0f} MiB for the Jupyter server, plus "
+            f"{measured.warm_kernel:.0f} MiB (warm) or {measured.ordinary_kernel:.0f} MiB "
+            "(ordinary) for a kernel with an explorer.",
+            f"{self.memory:g} GiB, with {RESERVE:g} GiB kept for the system, is enough for {warm} "
+            f"students with warm kernels, or {ordinary} with ordinary ones.",
+            f"{verdict} Each student may use up to {self.limit:g} GiB.",
         ]

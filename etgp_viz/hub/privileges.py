@@ -1,4 +1,4 @@
-"""Who asks for a kernel, and how a forked process becomes a process of that user for good.
+"""Who is asking for a kernel, and how a forked process becomes a process of that user for good.
 
 Everything about the caller comes from the operating system, nothing from what the caller sends.
 The new process gets the caller's user, groups, control group, resource limits and mount
@@ -6,23 +6,24 @@ namespace: what a process that the caller starts would have, and never more.
 """
 
 import ctypes
+import fcntl
 import os
-import re
 import resource
 import socket
 import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Caller", "Refused", "become"]
+__all__ = ["Caller", "Refused", "become", "open_to_owner"]
 
 # Linux numbers that Python 3.11 has no names for.
 SO_PEERGROUPS = 59
 CLONE_NEWNS = 0x00020000
+NS_GET_USERNS = 0xB701
 PR_SET_DUMPABLE = 4
 PR_SET_NO_NEW_PRIVS = 38
 
-# A caller in another of these lives in a container: only its own processes belong there.
+# A caller that does not share all of these is in a container, where only its own processes belong.
 SHARED_NAMESPACES = ("user", "pid", "net", "ipc", "uts")
 LIMITS = tuple(
     getattr(resource, name)
@@ -67,11 +68,12 @@ def become(caller: Caller) -> None:
     """
     server = os.geteuid()
     if server not in (0, caller.uid):
-        raise Refused(f"this process serves user {server} alone")
+        raise Refused(f"this process serves only user {server}")
     _check_still_the_caller(caller)
     for name in SHARED_NAMESPACES:
         if _namespace("self", name) != _namespace(caller.pid, name):
-            raise Refused(f"another {name} namespace")
+            raise Refused(f"the caller is in another {name} namespace")
+    _check_not_confined(caller)
     try:
         _join_control_group(caller.pid)
         if _namespace("self", "mnt") != _namespace(caller.pid, "mnt"):
@@ -80,50 +82,88 @@ def become(caller: Caller) -> None:
             _drop(caller)
         _lower_limits(caller.pid)
     except (OSError, ValueError) as error:
-        raise Refused(f"process {caller.pid} cannot be followed: {error}") from error
-    # Its number may have passed to another process in the meantime.
+        problem = f"cannot take on the user and limits of process {caller.pid}"
+        raise Refused(f"{problem}: {error}") from error
+    # In the meantime, its process id may have passed to another process.
     _check_still_the_caller(caller)
+
+
+def open_to_owner() -> None:
+    """Let the user look into this process, which a change of user has prevented until now.
+
+    Call it once nothing of the warm process is open: the user can take over the descriptors.
+    """
+    _call("prctl", PR_SET_DUMPABLE, 1, 0, 0, 0)
 
 
 def _check_still_the_caller(caller: Caller) -> None:
     """Refuse a process id that now belongs to somebody else."""
+    if set(_status(caller.pid)["Uid"]) != {str(caller.uid)}:
+        raise Refused("the caller has changed its user")
+
+
+def _check_not_confined(caller: Caller) -> None:
+    """Refuse a caller with restrictions that cannot be taken over, or it would be rid of them."""
+    own, theirs = _status("self"), _status(caller.pid)
+    if any(own.get(name) != theirs.get(name) for name in ("Seccomp", "Seccomp_filters")):
+        raise Refused("the caller has another filter of system calls (seccomp)")
+    if caller.uid == 0 and own["CapEff"] != theirs["CapEff"]:
+        raise Refused("the caller is root with other capabilities")
+
+
+def _status(pid: int | str) -> dict[str, list[str]]:
+    """Field → values of a process's status."""
     try:
-        status = Path(f"/proc/{caller.pid}/status").read_text()
+        lines = [line.partition(":") for line in _lines(f"/proc/{pid}/status")]
     except OSError:
         raise Refused("the caller has ended") from None
-    users = re.search(r"^Uid:\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)$", status, re.MULTILINE)
-    if users is None or {int(user) for user in users.groups()} != {caller.uid}:
-        raise Refused("the caller has changed its user")
+    return {field: values.split() for field, _, values in lines}
+
+
+def _lines(path: str) -> list[str]:
+    """The lines of a file in /proc.
+
+    Users choose the names of processes, control groups and mounts. Linux keeps newlines out of such
+    names, but not the other characters that Python takes for the end of a line.
+    """
+    return os.fsdecode(Path(path).read_bytes()).split("\n")
 
 
 def _namespace(pid: int | str, name: str) -> str:
     try:
         return os.readlink(f"/proc/{pid}/ns/{name}")
     except OSError as error:
-        raise Refused(f"the {name} namespace of {pid} cannot be read: {error}") from None
+        raise Refused(f"cannot read the {name} namespace of process {pid}: {error}") from None
 
 
 def _join_control_group(pid: int) -> None:
     """Move this process to the control group of another, where its memory is limited."""
-    own, wanted = (Path(f"/proc/{who}/cgroup").read_text().splitlines() for who in ("self", pid))
+    own, wanted = (_lines(f"/proc/{who}/cgroup") for who in ("self", pid))
     if own == wanted:
         return
     # A line with "0::" belongs to version 2, the only one in which one group holds all limits.
     differing = set(own) ^ set(wanted)
     if not all(line.startswith("0::") for line in differing):
-        raise Refused("another control group of version 1")
+        raise Refused("the caller is in another control group of version 1")
     (group,) = (line.removeprefix("0::") for line in differing & set(wanted))
-    mounts = Path("/proc/self/mounts").read_text().splitlines()
-    root = next((line.split()[1] for line in mounts if line.split()[2] == "cgroup2"), None)
+    mounts = [line.split(" ") for line in _lines("/proc/self/mounts")]
+    root = next((fields[1] for fields in mounts if fields[2:3] == ["cgroup2"]), None)
     if root is None:
         raise Refused("control groups are not mounted")
     Path(root + group, "cgroup.procs").write_text(str(os.getpid()))
 
 
 def _join_mounts(pid: int) -> None:
-    """See the files that another process sees: systemd gives each student an own /tmp."""
+    """See the files that another process sees: systemd gives each student a private /tmp."""
     namespace = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
     try:
+        # After the check of its user namespace, the caller may have moved to one of its own, where
+        # it decides which files there are.
+        owner = fcntl.ioctl(namespace, NS_GET_USERNS)
+        is_ours = os.path.samestat(os.fstat(owner), os.stat("/proc/self/ns/user"))
+        os.close(owner)
+        if not is_ours:
+            raise Refused("the caller has made its own mount namespace")
         _call("setns", namespace, CLONE_NEWNS)
     finally:
         os.close(namespace)
@@ -142,13 +182,11 @@ def _size(limit: int) -> float:
 
 
 def _drop(caller: Caller) -> None:
-    """Give up all privileges for those of the caller, and check that no way leads back."""
+    """Give up all privileges but the caller's, and check that none can be taken back."""
     os.setgroups(caller.groups)
     os.setresgid(caller.gid, caller.gid, caller.gid)
     os.setresuid(caller.uid, caller.uid, caller.uid)
     _call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    # Changing the user hides a process from its owner. There is nothing to hide in it.
-    _call("prctl", PR_SET_DUMPABLE, 1, 0, 0, 0)
     if os.getresuid() != (caller.uid,) * 3 or os.getresgid() != (caller.gid,) * 3:
         raise Refused("the user could not be changed")
     if sorted(os.getgroups()) != sorted(caller.groups):

@@ -1,4 +1,4 @@
-"""The files of ``etgp-viz class init``: a JupyterHub for a class, each choice explained."""
+"""The files of ``etgp-viz class init``: a JupyterHub for a class, with every choice explained."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ __all__ = ["SOCKET", "write_recipe"]
 SOCKET = Path("/run/etgp-viz/kernels.sock")
 
 TEMPLATES = Path(__file__).parent / "templates"
-# File of the recipe → the templates that it is joined from.
+# File of the recipe → the templates that are joined to make it.
 FILES = {
     "README.md": ("README.md",),
     "jupyterhub_config.py": ("students.txt", "plain_hub.txt"),
@@ -33,7 +33,7 @@ def write_recipe(folder: Path, plan: Plan, socket: Path = SOCKET) -> list[Path]:
 
     Parameters
     ----------
-    folder : new, empty, or with an older recipe; it must stay where it is, readable for students
+    folder : new, empty, or with an older recipe; it must stay where it is, readable by students
     plan : number of students and memory
     socket : where the warm process listens
 

@@ -1,9 +1,9 @@
 """The warm process: loads TensorFlow, GPflow and the explorers once, and forks a kernel on request.
 
-``python -I -m etgp_viz.hub.warm SOCKET``, as root for a class in which every student is another
-user. The kernels share its memory until they change it, and start without importing anything.
-This process reads nothing that a caller sends: it asks the operating system who calls, and forks.
-The rest happens in the new process after it has become the caller's.
+Run ``python -I -m etgp_viz.hub.warm SOCKET``, as root if each student is a separate user. The
+kernels share its memory until they change it, and start without importing anything. This process
+reads nothing that a caller sends: it asks the operating system who is calling, and forks. The rest
+happens in the new process, after it has become the caller's.
 """
 
 import argparse
@@ -23,15 +23,6 @@ from etgp_viz.hub.privileges import Caller, Refused, become
 
 __all__ = ["KERNELS_PER_USER", "main", "serve"]
 
-# What the libraries read while they are imported.
-ENVIRONMENT = {
-    # A fork takes only its own thread along, and a class shares the cores.
-    "OPENBLAS_NUM_THREADS": "1",
-    # A GPU that was opened before a fork cannot be used after it.
-    "CUDA_VISIBLE_DEVICES": "-1",
-    # The debugger would warn about frozen modules of Python, in which nobody sets breakpoints.
-    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-}
 # More than anybody needs; it keeps one user from filling the machine with processes.
 KERNELS_PER_USER = 12
 
@@ -40,16 +31,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Load everything, listen, and serve until SIGTERM."""
     parser = argparse.ArgumentParser(prog="etgp_viz.hub.warm", description=__doc__)
     parser.add_argument("socket", type=Path, help="where to listen; its folder must exist")
-    path: Path = parser.parse_args(arguments).socket
+    path: Path = parser.parse_args(arguments).socket.absolute()
     # Libraries also look for settings in the home folder.
-    os.environ.update(ENVIRONMENT, HOME=str(path.parent))
+    os.environ.update(kernel.ENVIRONMENT, HOME=str(path.parent))
     os.chdir(path.parent)
     kernel.preload()
     if (threads := len(os.listdir("/proc/self/task"))) != 1:
-        print(f"etgp-viz: {threads} threads after loading; a fork needs one.", file=sys.stderr)
+        print(f"etgp-viz: {threads} threads after loading; a fork needs just one.", file=sys.stderr)
         return 1
     gc.collect()
-    gc.freeze()  # or the garbage collector writes to the pages that all kernels share
+    gc.freeze()  # otherwise the garbage collector writes to the shared pages
     with listen(path) as listener:
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit())
         print(f"etgp-viz: warm kernels at {path}", flush=True)
@@ -59,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def listen(path: Path) -> Iterator[socket.socket]:
-    """A socket that any user may connect to, removed in the end."""
+    """A socket that any user may connect to, removed at the end."""
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
@@ -75,9 +66,13 @@ def listen(path: Path) -> Iterator[socket.socket]:
 def serve(listener: socket.socket) -> None:
     """Fork a process for every caller."""
     users: dict[int, int] = {}  # process → user
-    signal.signal(signal.SIGCHLD, lambda number, frame: _bury(users))
+    # A process may end before it is in `users`, so the signal only notes its number.
+    ended: list[int] = []
+    signal.signal(signal.SIGCHLD, lambda number, frame: ended.extend(_bury()))
     while True:
         connection, _ = listener.accept()
+        while ended:
+            users.pop(ended.pop(), None)
         with connection:
             try:
                 caller = Caller.of(connection)
@@ -93,11 +88,13 @@ def serve(listener: socket.socket) -> None:
             users[process] = caller.uid
 
 
-def _bury(users: dict[int, int]) -> None:
-    """Forget processes that have ended."""
+def _bury() -> list[int]:
+    """Release the processes that have ended, and return their numbers."""
+    ended = []
     with contextlib.suppress(ChildProcessError):
         while (process := os.waitpid(-1, os.WNOHANG)[0]) != 0:
-            users.pop(process, None)
+            ended.append(process)
+    return ended
 
 
 def _be_a_kernel(caller: Caller, connection: socket.socket) -> None:
@@ -116,7 +113,7 @@ def _be_a_kernel(caller: Caller, connection: socket.socket) -> None:
     except BaseException:
         traceback.print_exc()
     finally:
-        # Not sys.exit: the end of the warm process is none of this one's business.
+        # Not sys.exit: cleaning up after the warm process is not this one's job.
         with contextlib.suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()

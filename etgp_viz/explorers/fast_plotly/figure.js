@@ -9,12 +9,18 @@ const pace = (globalThis.etgpPace ??= { waiting: new Map(), running: false, ledL
 const CHANGE = "_py2js_update";
 const MOMENT = 120; // milliseconds
 
+// A null is a value: it takes a property away.
+function latest(early, late, name, trace) {
+  const value = valueIn(late, name, trace);
+  return value === undefined ? valueIn(early, name, trace) : value;
+}
+
 // Two changes to one figure as one: for each property of each trace the later value counts.
 function merged(early, late) {
   const style_traces = [...new Set([...early.style_traces, ...late.style_traces])];
   const style_data = {};
   for (const name of new Set([...Object.keys(early.style_data), ...Object.keys(late.style_data)]))
-    style_data[name] = style_traces.map((trace) => valueIn(late, name, trace) ?? valueIn(early, name, trace));
+    style_data[name] = style_traces.map((trace) => latest(early, late, name, trace));
   return { ...late, style_traces, style_data, layout_data: { ...early.layout_data, ...late.layout_data } };
 }
 
@@ -43,7 +49,11 @@ async function drawWaiting() {
     const change = pace.waiting.get(view);
     pace.waiting.delete(view);
     pace.ledLast = view.leads;
-    view.draw(change);
+    try {
+      view.draw(change);
+    } catch (error) {
+      console.error(error); // the other figures still get their turns
+    }
     await nextPaint();
   }
   pace.running = false;
@@ -75,7 +85,9 @@ export default () => {
   // element of a view that is being made, `drawing` the change that a view is drawing.
   let place = null;
   let drawing = null;
-  const views = new Map();
+  // What to do when the view that is being made is removed. plotly leaves its listeners behind, and
+  // they would draw into a place that is empty.
+  let endings = null;
 
   function makeView(target, callback) {
     const el = place;
@@ -88,7 +100,7 @@ export default () => {
       if (view.seen) drawWaiting();
     });
     watch.observe(el);
-    views.set(el, () => { watch.disconnect(); pace.waiting.delete(view); });
+    endings.push(() => { watch.disconnect(); pace.waiting.delete(view); });
     return view;
   }
 
@@ -96,9 +108,13 @@ export default () => {
     get(target, key) {
       if (key === "get") return (name) => (name === CHANGE && drawing ? drawing : target.get(name));
       if (key === "on") return (event, callback) => {
-        if (!place || event !== `change:${CHANGE}`) return target.on(event, callback);
-        const view = makeView(target, callback);
-        return target.on(event, () => target.get(CHANGE) && enqueue(view, target.get(CHANGE)));
+        let listener = callback;
+        if (place && event === `change:${CHANGE}`) {
+          const view = makeView(target, callback);
+          listener = () => target.get(CHANGE) && enqueue(view, target.get(CHANGE));
+        }
+        endings?.push(() => target.off(event, listener));
+        return target.on(event, listener);
       };
       const value = target[key];
       return typeof value === "function" ? value.bind(target) : value;
@@ -117,11 +133,12 @@ export default () => {
     },
     async render(context) {
       const widget = await ready;
-      place = context.el;
+      const removal = [];
+      [place, endings] = [context.el, removal];
       const remove = widget.render(context);
-      place = null;
+      [place, endings] = [null, null];
       return () => {
-        views.get(context.el)?.();
+        removal.forEach((end) => end());
         remove();
       };
     },

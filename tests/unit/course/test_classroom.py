@@ -92,6 +92,13 @@ def test_what_is_wrong_with_a_file_is_said(folder):
     assert not list(folder.rglob("*broken*")), "students' files are left as they are"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_student_cannot_make_the_table_wait_for_ever(folder):
+    os.mkfifo(folder / "dora" / "progress.json")
+    rows = {row["student"]: row for row in classroom.collect(folder)}
+    assert rows["dora"]["file"] == "cannot be read: not an ordinary file"
+
+
 def test_nothing_to_join(tmp_path, capsys):
     assert main(["course", "progress", str(tmp_path)]) == 1
     assert "NAME/progress.json" in capsys.readouterr().out

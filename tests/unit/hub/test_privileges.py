@@ -159,18 +159,18 @@ def test_a_process_without_privileges_serves_its_own_user_alone(student):
         except Refused as refusal:
             return str(refusal)
 
-    assert in_child(work, USER) == f"this process serves user {USER} alone"
+    assert in_child(work, USER) == f"this process serves only user {USER}"
 
 
 @as_root
 def test_another_control_group_is_joined_or_refused(student, monkeypatch):
-    lines = {"self": "4:memory:/system\n0::/\n", str(student.pid): "4:memory:/student\n0::/\n"}
-    read_text = privileges.Path.read_text
+    lines = {"self": b"4:memory:/system\n0::/\n", str(student.pid): b"4:memory:/student\n0::/\n"}
+    read_bytes = privileges.Path.read_bytes
 
     def read(path):
-        return lines[path.parts[2]] if path.name == "cgroup" else read_text(path)
+        return lines[path.parts[2]] if path.name == "cgroup" else read_bytes(path)
 
-    monkeypatch.setattr(privileges.Path, "read_text", read)
+    monkeypatch.setattr(privileges.Path, "read_bytes", read)
 
     def work():
         try:
@@ -178,7 +178,7 @@ def test_another_control_group_is_joined_or_refused(student, monkeypatch):
         except Refused as refusal:
             return str(refusal)
 
-    assert in_child(work) == "another control group of version 1"
+    assert in_child(work) == "the caller is in another control group of version 1"
 
 
 @as_root
@@ -231,6 +231,64 @@ def test_the_callers_mounts_and_control_group_are_joined(public_folder):
     assert not (private / "note").exists()
 
 
+@as_root
+def test_a_mount_namespace_that_the_caller_made_is_refused():
+    """Also if the caller makes it after its user namespace was compared."""
+    ready, reading = os.pipe(), os.pipe()
+    student = os.fork()
+    if student == 0:
+        os.close(reading[1])
+        os.setresgid(GROUP, GROUP, GROUP)
+        os.setresuid(USER, USER, USER)
+        library = ctypes.CDLL(None)
+        made = library.unshare(privileges.CLONE_NEWNS | 0x10000000) == 0  # and a user namespace
+        os.write(ready[1], b"y" if made else b"n")
+        os.read(reading[0], 1)
+        os._exit(0)
+    os.close(reading[0])
+    made = os.read(ready[0], 1) == b"y"
+
+    def work():
+        try:
+            privileges._join_mounts(student)
+        except Refused as refusal:
+            return str(refusal)
+
+    answer = in_child(work)
+    for descriptor in (*ready, reading[1]):
+        os.close(descriptor)
+    os.waitpid(student, 0)
+    if not made:
+        pytest.skip("users cannot make namespaces here")
+    assert answer == "the caller has made its own mount namespace"
+
+
+@as_root
+def test_a_caller_under_a_filter_of_system_calls_is_refused(student, monkeypatch):
+    read_status = privileges._status
+
+    def status_with_filter(pid):
+        return read_status(pid) | ({} if pid == "self" else {"Seccomp": ["2"]})
+
+    monkeypatch.setattr(privileges, "_status", status_with_filter)
+
+    def work():
+        try:
+            become(student)
+        except Refused as refusal:
+            return str(refusal)
+
+    assert "seccomp" in in_child(work)
+
+
+def test_a_process_cannot_forge_its_status_with_its_name():
+    def work():
+        ctypes.CDLL(None).prctl(15, b"\rUid:\t7\t7\t7\t7", 0, 0, 0)  # PR_SET_NAME
+        return privileges._status("self")["Uid"]
+
+    assert in_child(work) == [str(os.getuid())] * 4
+
+
 def pair():
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
@@ -255,6 +313,29 @@ def receive(message, streams=3):
                 return str(refusal)
 
         return in_child(work)
+
+
+def test_a_silent_caller_is_refused(monkeypatch):
+    monkeypatch.setattr(kernel, "PATIENCE", 0.01)
+    ours, theirs = pair()
+    with ours, theirs, pytest.raises(Refused, match="no request"):
+        kernel.receive(ours)
+
+
+@as_root
+def test_a_user_cannot_take_the_streams_of_the_warm_process(student):
+    """They are open until the request brings others; only then may the user look inside."""
+
+    def owner():
+        return os.stat("/proc/self/fd").st_uid
+
+    def work():
+        become(student)
+        before = owner()
+        privileges.open_to_owner()
+        return [before, owner()]
+
+    assert in_child(work) == [0, USER]
 
 
 def test_a_request_is_read():

@@ -85,7 +85,11 @@ def test_the_command_prints_the_plan(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [(["--students", "0"], "students"), (["--memory", "1"], "memory")],
+    [
+        (["--students", "0"], "students"),
+        (["--memory", "1"], "memory"),
+        (["--memory", "0"], "memory"),
+    ],
 )
 def test_the_command_refuses_impossible_plans(options, message, tmp_path, capsys):
     assert main(["class", "init", str(tmp_path / "class"), *options]) == 2

@@ -108,6 +108,7 @@ def test_a_kernel_has_the_callers_folder_and_environment(start, tmp_path):
     names = ("HOME", "ETGP_VIZ_DATA", *hostile)
     found = kernel(f"import os; print(os.getcwd(), *map(os.environ.get, {names}))")
     assert found.split() == [str(tmp_path), str(tmp_path), "/data", "None", "None", "None"]
+    assert kernel("print(os.environ['CUDA_VISIBLE_DEVICES'])") == "-1"
 
 
 def test_a_kernel_cannot_answer_for_the_warm_process(start):
