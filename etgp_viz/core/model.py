@@ -238,7 +238,8 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     ) -> tuple[Tensor, Tensor]:
         """Joint posterior draws of f0 [S, N] and of its C warps [S, N, C].
 
-        With `dropout` each has its own draw of the network, else all share the point estimate.
+        With `dropout` each has its own draw of the network, one mask for all inputs; else all
+        share the point estimate.
         """
         _, seed = _draws(None, seed)
         S = checks.check_count(num_samples, "num_samples")
@@ -247,7 +248,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         jitter = gpflow.default_jitter() * tf.eye(N, dtype=mean.dtype)
         noise = tf.random.stateless_normal([N, S], tf.stack([seed, 0]), dtype=mean.dtype)
         f0 = tf.transpose(mean + tf.linalg.cholesky(covariance[0] + jitter) @ noise)
-        params = self.network(X, S, seed) if dropout else self.network(X)
+        params = self.network(X, S, seed, one_mask=True) if dropout else self.network(X)
         return f0, self.network.flow.forward(f0[:, :, None], params)
 
     # ------------------------------------------------------------------ expectations over f0 and W

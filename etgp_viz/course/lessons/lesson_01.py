@@ -40,10 +40,10 @@ PREDICT = Exercise(
     id="01.1",
     kind="predict-then-reveal",
     prompt=(
-        "At each x, a shaded band in the explorer below covers the central 95 % of all values "
-        "that f₀(x) can take. Before you move anything, predict two factors: by what factor does "
-        "the width of this band change when the variance σ² becomes four times as large, and by "
-        "what factor when the lengthscale ℓ becomes twice as large?"
+        "At each x, f₀(x) lies inside the shaded band of the explorer below with probability 95 %. "
+        "Before you move anything, predict two factors: by what factor does the width of this band "
+        "change when the variance σ² becomes four times as large, and by what factor when the "
+        "lengthscale ℓ becomes twice as large?"
     ),
     stub='factors = {"four times the variance": None, "twice the lengthscale": None}',
     name="factors",

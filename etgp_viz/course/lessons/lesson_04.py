@@ -373,7 +373,7 @@ MATCH = Exercise(
         "classes at five knots over x (x = −3, −1.5, 0, 1.5 and 3): either the explorer above, "
         "once you have shaped a¹, a² and a³ in it, or a dictionary with five numbers each for a1, "
         "a2 and a3. Every block must be within 10 % of the target; the reply says how close you "
-        "are."
+        "are. Flipping all signs together gives the same covariance, so both answers count."
     ),
     stub="shaped = ...",
     name="shaped",
