@@ -178,7 +178,8 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable label of each row, ``X [N, D] -> [N]``."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        probabilities = self.predict_proba(X)  # before `classes_`, which only a fit makes
+        return self.classes_[np.argmax(probabilities, axis=1)]
 
     def save(self, path: str | Path) -> None:
         """Write the trained classifier to a file of arrays and text, without any code.
