@@ -36,13 +36,13 @@ lab: $(FOR_LAB)  ## start JupyterLab with the notebooks; pass options on with AR
 test: test-units test-examples test-notebooks test-browser  ## run all tests: unit, every example and notebook, and the widgets in a real browser
 
 test-units: $(FOR_TESTS)
-	@$(BIN)/python -m pytest tests/unit --numprocesses 2 $(ARGS)
+	@$(BIN)/python -m pytest tests/unit --numprocesses 2 --dist worksteal $(ARGS)
 
 test-examples: $(FOR_TESTS)
 	@$(BIN)/python -m pytest etgp_viz docs $(EXAMPLES) --numprocesses 2 $(ARGS)
 
 test-notebooks: $(FOR_TESTS)
-	@$(BIN)/python -m pytest tests/notebooks $(ARGS)
+	@$(BIN)/python -m pytest tests/notebooks --numprocesses 2 $(ARGS)
 
 test-browser: $(FOR_TESTS)
 	@$(BIN)/python -m pytest tests/browser $(ARGS)
