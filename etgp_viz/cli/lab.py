@@ -13,6 +13,8 @@ __all__ = ["copy_notebooks", "shipped_notebooks", "start"]
 
 FIRST = "00_start_here.ipynb"
 MANIFEST = ".shipped.json"
+#: folder of what JupyterLab takes for its defaults; people's own settings come first
+SETTINGS = Path(__file__).with_name("lab_settings")
 
 
 def shipped_notebooks() -> Path:
@@ -86,7 +88,8 @@ def start(folder: Path, arguments: Sequence[str]) -> int:
         [
             f"--ServerApp.root_dir={folder.resolve()}",
             f"--LabApp.default_url=/lab/tree/{FIRST}",
-            "--LabApp.news_url=None",  # no network request, and no question in front of a lesson
+            "--LabApp.news_url=None",  # no network request …
+            f"--LabApp.app_settings_dir={SETTINGS}",  # … and no question in front of a lesson
             *as_root,
             *arguments,
         ]

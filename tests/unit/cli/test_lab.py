@@ -1,5 +1,8 @@
 """A student's notebooks are brought up to date and never overwritten."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from etgp_viz.cli.lab import FIRST, MANIFEST, copy_notebooks, shipped_notebooks, start
@@ -93,5 +96,7 @@ def test_jupyterlab_starts_on_the_first_lesson_without_asking_about_news(monkeyp
     app = LabApp()
     app.parse_command_line([option for option in given if option.startswith("--LabApp")])
     assert app.news_url is None
+    overrides = json.loads(Path(app.app_settings_dir, "overrides.json").read_text())
+    assert overrides["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
     assert app.default_url == f"/lab/tree/{FIRST}"
     assert given[-1] == "--no-browser"
