@@ -43,6 +43,8 @@ __all__ = [
     "highest_elbo",
 ]
 
+# What the models need; the light package leaves it out.
+MODEL_PACKAGES = ("tensorflow", "tensorflow_probability", "gpflow", "check_shapes")
 # GPflow's likelihoods of outcomes that have probabilities.
 DISCRETE = {"Bernoulli", "MultiClass", "Ordinal", "Poisson", "Softmax"}
 
@@ -113,7 +115,7 @@ def describe(value: Any) -> str:
 
 def check_installed() -> None:
     """Check that what the models need is installed, without importing it."""
-    for package in ("tensorflow", "tensorflow_probability", "gpflow", "check_shapes"):
+    for package in MODEL_PACKAGES:
         if find_spec(package) is None:
             raise ModuleNotFoundError(
                 "This part of etgp_viz needs TensorFlow and GPflow, which are not installed here: "

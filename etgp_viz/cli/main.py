@@ -54,6 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return options.run(options)
     except ModuleNotFoundError as error:
+        from etgp_viz.checks import MODEL_PACKAGES
+
+        if error.name not in MODEL_PACKAGES:  # not the light package: a defect, to be seen whole
+            raise
         print(f"etgp-viz {options.verb}: {error}", file=sys.stderr)
         return 1
 

@@ -174,7 +174,7 @@ def fit(
                 bar.update()
             elbo, seconds = total / steps, time.perf_counter() - start
             if elbo > checks.highest_elbo(model):
-                raise TrainingError(f"epoch {epoch}: no ELBO of classes can be {elbo:.6g} > 0", "")
+                raise TrainingError(f"epoch {epoch}: ELBO {elbo:.6g}, which cannot exceed 0", "")
             history["elbo"].append(elbo)
             history["seconds"].append(seconds)
             if elbo > best_elbo:
