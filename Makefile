@@ -21,11 +21,13 @@ DEFINED_BY := pyproject.toml $(ETGP_VIZ_CONSTRAINTS)
 FOR_LAB := $(VENV)/.for-lab
 FOR_TESTS := $(VENV)/.for-tests
 FOR_LINT := $(VENV)/.for-lint
+# Colab's ipywidgets, for Python and for the browser, in a folder that comes before the environment's own.
+COLAB_WIDGETS := $(VENV)/colab-widgets
 # Examples in docstrings and documents; one module needs GPyTorch, which is not part of the tested set.
 EXAMPLES := --doctest-modules --doctest-glob="*.md" --ignore etgp_viz/timing/gpytorch_model.py
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-units test-examples test-notebooks test-browser test-hub test-fast bench lint format clean
+.PHONY: help lab test test-units test-examples test-notebooks test-browser test-colab-widgets test-hub test-fast bench lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +35,7 @@ help:  ## list these targets
 lab: $(FOR_LAB)  ## start JupyterLab with the notebooks; pass options on with ARGS="--no-browser --port 8899"
 	@$(BIN)/etgp-viz lab --folder notebooks $(ARGS)
 
-test: test-units test-examples test-notebooks test-browser  ## run all tests: unit, every example and notebook, and the widgets in a real browser
+test: test-units test-examples test-notebooks test-browser test-colab-widgets  ## run all tests: unit, every example and notebook, and the widgets in a real browser
 
 test-units: $(FOR_TESTS)
 	@$(BIN)/python -m pytest tests/unit --numprocesses 2 --dist worksteal $(ARGS)
@@ -46,6 +48,9 @@ test-notebooks: $(FOR_TESTS)
 
 test-browser: $(FOR_TESTS)
 	@$(BIN)/python -m pytest tests/browser $(ARGS)
+
+test-colab-widgets: $(FOR_TESTS) $(COLAB_WIDGETS)
+	@PYTHONPATH=$(abspath $(COLAB_WIDGETS)) $(BIN)/python -m pytest tests/browser/test_own_documents.py $(ARGS)
 
 test-hub: $(FOR_TESTS)  ## test a class on a real JupyterHub (needs npm for the hub's proxy)
 	@$(PIP) --constraint $(ETGP_VIZ_CONSTRAINTS) --editable ".[test,notebook,hub]"
@@ -99,3 +104,8 @@ $(FOR_LINT): $(DEFINED_BY) | $(BIN)/python $(SAME_PYTHON)
 	@echo "Installing the tested set of packages, the test tools and the linters into $(VENV) ..."
 	@$(INSTALL) --editable ".[dev]"
 	@touch $@ $(FOR_TESTS) $(FOR_LAB)
+
+$(COLAB_WIDGETS): constraints-colab.txt | $(BIN)/python
+	@rm -rf $@
+	@$(PIP) --no-deps --target $@ $$(grep -E "^(ipywidgets|ipython-genutils|widgetsnbextension)==" $<)
+	@touch $@

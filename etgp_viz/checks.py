@@ -283,7 +283,7 @@ def highest_elbo(model: Any) -> float:
     """
     likelihood = getattr(model, "likelihood", None)
     has_probabilities = any(kind.__name__ in DISCRETE for kind in type(likelihood).__mro__)
-    has_priors = any(part.prior is not None for part in getattr(model, "parameters", ()))
+    has_priors = any(p.prior is not None for p in getattr(model, "trainable_parameters", ()))
     return 1e-6 if has_probabilities and not has_priors else np.inf
 
 

@@ -228,11 +228,20 @@ class GrowingTable:
     ----------
     path, columns : the file, and the names of its columns
     argument, kind : in messages, the user's name for the file, and what it should be
+    added : those of the columns that files of an earlier version lack; read as empty
     """
 
-    def __init__(self, path: str | Path, columns: Sequence[str], argument: str, kind: str) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        columns: Sequence[str],
+        argument: str,
+        kind: str,
+        added: Sequence[str] = (),
+    ) -> None:
         self.path, self.columns = Path(path), tuple(columns)
         self.argument, self.kind = argument, kind
+        self.earlier_columns = tuple(name for name in self.columns if name not in added)
 
     @property
     def has_begun(self) -> bool:
@@ -265,12 +274,12 @@ class GrowingTable:
         names, _, body = rest.partition(b"\n")
         try:
             header = json.loads(first.decode().removeprefix("# "))
-            has_columns = names.decode().rstrip("\r") == csv_line(self.columns).rstrip("\n")
+            columns = tuple(_values(names))
         except ValueError:
             header = None
         if not first.startswith(b"# ") or not isinstance(header, dict):
             fail(self.argument, self.kind, self.path.name)
-        if not has_columns:
+        if columns not in (self.columns, self.earlier_columns):
             fail(self.argument, self.kind, f"{self.path.name}, which has other columns")
         start = len(first) + len(names) + 2
         rows: list[dict[str, str]] = []
@@ -279,11 +288,21 @@ class GrowingTable:
             if not line.endswith(b"\n"):  # incomplete: the program ended here
                 break
             values = _values(line)
-            if len(values) != len(self.columns):
+            if len(values) != len(columns):
                 self.fail_at(len(rows))
-            rows.append(dict(zip(self.columns, values, strict=True)))
+            rows.append(dict.fromkeys(self.columns, "") | dict(zip(columns, values, strict=True)))
             ends.append((ends[-1] if ends else start) + len(line))
         return TableContents(header, rows, ends, start)
+
+    def add_columns(self) -> None:
+        """Give a file of an earlier version the columns that it lacks, empty, in one move."""
+        names = self.path.read_bytes().split(b"\n", 2)[1]
+        if tuple(_values(names)) == self.columns:
+            return
+        with self.locked():
+            contents = self.read()
+            rows = ([row[name] for name in self.columns] for row in contents.rows)
+            write(self.path, self.text(contents.header, rows))
 
     def fail_at(self, row: int) -> NoReturn:
         """Refuse the file because of one of its rows, counted from 0 below the column names."""

@@ -63,9 +63,10 @@ _MERGED = """
     datasets.dataset: datasets.prepare datasets.record
     datasets.tables: datasets.images datasets.sources
     experiments.comparisons: experiments.evidence
+    experiments.details: experiments.detail
     experiments.presets: experiments.estimate
     experiments.results: experiments.cluster experiments.execution experiments.shipped
-    experiments.run: experiments.detail experiments.speed experiments.trained
+    experiments.run: experiments.speed experiments.trained
     experiments.scoring: experiments.selection experiments.summary
     experiments.settings: experiments.columns
     explorers.controls: explorers.latent_fields explorers.points explorers.profile

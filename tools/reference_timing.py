@@ -12,7 +12,7 @@ from pathlib import Path
 from etgp_viz import timing
 
 ALL = [model for model in timing.MODELS if model != "gpytorch-batched"]
-FEW = ["etgp-linear", "svgp-shared", "svgp-separate", "svgp-batched"]
+FEW = ["etgp-linear", "svgp-shared", "svgp-separate", "svgp-batched", "svgp-batched-shared"]
 # File → models and sizes, in full and coarse.
 PANELS = {
     "timing_classes.csv": (

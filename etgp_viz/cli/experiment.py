@@ -11,6 +11,7 @@ import pandas as pd
 from etgp_viz import experiments
 from etgp_viz.experiments.presets import expected_seconds
 from etgp_viz.experiments.results import ResultFile
+from etgp_viz.experiments.settings import describe_configuration
 
 __all__ = ["format_tables", "print_claims", "print_report"]
 
@@ -18,7 +19,20 @@ PICKED_ON_TEST = (
     "SVGP configurations were picked on the TEST rows, as in the paper; ETGP's were not."
 )
 PICKED_ON_VALIDATION = "All configurations were picked on validation rows, by log-likelihood."
-OWN_BATCHES = "Epochs were timed with each model's own batch size; in a race all use the same."
+EXPLAINED = (
+    "if calibrated: the ECE that these predictions would have on average if they were perfectly "
+    "calibrated.\n"
+    "f0 = 0, f0 = µ: log-likelihood that an ETGP loses if f0 is set to 0, or to its mean.\n"
+    "draws: Monte Carlo draws of a prediction (0 for quadrature), and the standard error that they "
+    "leave in a probability."
+)
+ALLOWED = (
+    "tries: configurations that the validation rows chose between.\n"
+    "patience: steps without a better validation score before the learning rate falls, and at the "
+    "third time training stops.\n"
+    "limit: on the seconds of the steps after the first pass; trained (s) also has the first pass, "
+    "which compiles, and the validation scores."
+)
 
 
 def print_report(options: Namespace, command: str) -> int:
@@ -106,15 +120,34 @@ def format_tables(table: pd.DataFrame, *, paper: bool = False) -> str:
             "accuracy": _with_error(summary, "test_accuracy", 4),
             "LL": _with_error(summary, "test_log_likelihood", 3),
             "ECE": _with_error(summary, "test_ece", 3),
-            "epoch (s)": summary["seconds_per_epoch"].map("{:.3g}".format),
-            "predict 1000 (s)": summary["prediction_seconds_per_1000"].map("{:.2g}".format),
+            "if calibrated": _numbers(summary, "test_ece_if_calibrated", ".3f"),
+            "f0 = 0": _numbers(summary, "latent_lost_at_zero", ".3f"),
+            "f0 = µ": _numbers(summary, "latent_lost_at_mean", ".3f"),
+            "epoch (s)": _numbers(summary, "seconds_per_epoch", ".3g"),
+            "predict 1000 (s)": _numbers(summary, "prediction_seconds_per_1000", ".2g"),
+            "draws": _numbers(summary, "predictive_draws", ".0f"),
+            "leave ±": _numbers(summary, "prediction_error", ".2g"),
             "MiB": summary["memory_mib"].map("{:.0f}".format),
             "picked on": summary["selected_on"],
             "seeds": summary["seeds"],
         }
     )
+    allowed = pd.DataFrame(
+        {
+            **{name: shown[name] for name in ("data", "model", "by", "M")},
+            "tries": summary["tries"],
+            "configuration": [describe_configuration(row) for _, row in summary.iterrows()],
+            "batch": summary["batch_size"].where(summary["epochs"].notna(), "").astype(str),
+            "patience": _numbers(summary, "patience", ".0f"),
+            "limit": _numbers(summary, "max_seconds", "g", " s"),
+            "passes": _numbers(summary, "epochs", ".0f"),
+            "trained (s)": _numbers(summary, "fit_seconds", ".1f"),
+            "stopped": summary["stopped"],
+        }
+    )
     picked = PICKED_ON_TEST if paper else PICKED_ON_VALIDATION
-    parts = [shown.to_string(index=False), picked, OWN_BATCHES]
+    parts = [shown.to_string(index=False), EXPLAINED, picked, ""]
+    parts += [allowed.to_string(index=False), ALLOWED]
     race = experiments.speed_ups(table)
     if len(race):
         race["times"] = [
@@ -125,6 +158,12 @@ def format_tables(table: pd.DataFrame, *, paper: bool = False) -> str:
         race = race.rename(columns={"times": "speed-up"})
         parts += ["", "Speed-up of an epoch of ETGP over each rival:", race.to_string(index=False)]
     return "\n".join(parts)
+
+
+def _numbers(summary: pd.DataFrame, name: str, form: str, unit: str = "") -> pd.Series:
+    """The numbers of a column as text, empty where there is none."""
+    numbers = pd.to_numeric(summary[name])
+    return numbers.map(lambda value: "" if math.isnan(value) else f"{value:{form}}{unit}")
 
 
 def _with_error(summary: pd.DataFrame, metric: str, digits: int) -> pd.Series:

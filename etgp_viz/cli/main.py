@@ -174,8 +174,9 @@ def _add_claims(verbs: Any) -> None:
     parser = verbs.add_parser(
         "claims",
         help="check the paper's claims against results",
-        description="For each claim of the paper: whether it holds here, does not hold here or was "
-        "not tested here, with the figures.",
+        description="Where ETGP is behind; then, for each claim of the paper and each question of "
+        "a referee, whether it holds here, does not hold here, is undecided here or was not tested "
+        "here, with data, seeds, budgets, margin and figures.",
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)

@@ -18,6 +18,7 @@ COLUMNS = {
     "step_low": "25 %",
     "step_high": "75 %",
     "prediction": "PE (ms)",
+    "prediction_error": "MC error of p",
     "prediction_ba": "BA (ms)",
     "first_step": "first step (s)",
     "memory": "memory (MiB)",
@@ -69,6 +70,7 @@ def format_table(table: pd.DataFrame) -> str:
             shown.insert(2, symbol, table[axis])
     for name in ("step", "step_low", "step_high", "prediction", "prediction_ba"):
         shown[name] = (1e3 * shown[name]).map("{:.1f}".format)
+    shown["prediction_error"] = shown["prediction_error"].map("{:.1g}".format)
     shown["first_step"] = shown["first_step"].map("{:.1f}".format)
     shown["memory"] = shown["memory"].map("{:.0f}".format)
     shown["operations"] = shown["operations"].map("{:.1e}".format)

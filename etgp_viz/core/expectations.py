@@ -11,11 +11,11 @@ sums over classes run across contiguous rows and a block stays in the processor'
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from etgp_viz.backend import Tensor, tf
+from etgp_viz.backend import Tensor, tf, tfp
 from etgp_viz.core.flows import Flow, Values
 
 __all__ = [
@@ -25,6 +25,10 @@ __all__ = [
     "gauss_hermite",
     "log_expected_softmax",
 ]
+
+DENSE_REACH, DENSE_NODES = 10.0, 1001  # of the dense rule, in deviations
+MAX_NODES = 200  # beyond about 250, NumPy's weights overflow
+GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
 @lru_cache(maxsize=32)
@@ -39,15 +43,90 @@ def gauss_hermite(num_quadrature: int) -> tuple[np.ndarray, np.ndarray]:
     return nodes, weights / weights.sum()
 
 
+class Rule(NamedTuple):
+    """A Gauss–Hermite rule, and the error at which a finer one takes over; None for never.
+
+    The Q nodes also give the last Hermite coefficients of the integrand, c_k = E[h(z) He_k(z)/√k!]
+    for k = Q − 4 … Q − 1, at no further evaluation. While they are not small the rule has not
+    converged, so that √Σ c_k² estimates its error. For a softmax that steps from one class to
+    another, however steeply, the error stays below the estimate or below 0.005.
+    """
+
+    num_nodes: int
+    tolerance: float | None = None
+
+
+class Node(NamedTuple):
+    """A node z, its weight w, and the last four Hermite polynomials at z, normalised."""
+
+    z: Any
+    w: Any
+    last: Any
+
+
+@lru_cache(maxsize=32)
+def levels(rule: Rule) -> tuple[np.ndarray, ...]:
+    """Nodes, weights and last polynomials of all levels in one table, and where levels start.
+
+    The rule itself, one of four times as many nodes, and a trapezium rule dense enough for steps
+    of any slope, for which no coefficients are needed.
+    """
+    Q = rule.num_nodes
+    grids = [gauss_hermite(Q)]
+    if rule.tolerance is not None:
+        z = np.linspace(-DENSE_REACH, DENSE_REACH, DENSE_NODES)
+        density = np.exp(-0.5 * z**2)
+        grids += [gauss_hermite(_finer(Q)), (z, density / density.sum())]
+    last = [
+        _last_polynomials(z) if k < 2 else np.zeros((len(z), 4)) for k, (z, _) in enumerate(grids)
+    ]
+    z, w = (np.concatenate(parts) for parts in zip(*grids, strict=True))
+    starts = np.cumsum([0, *(len(z) for z, _ in grids)])
+    return z, w, np.concatenate(last), starts
+
+
+def _finer(Q: int) -> int:
+    return max(Q, min(4 * Q, MAX_NODES))
+
+
+def _last_polynomials(z: np.ndarray) -> np.ndarray:
+    """He_k(z)/√k! for k = Q − 4 … Q − 1 at the Q nodes: [Q, 4], by their recurrence."""
+    polynomials = [np.zeros_like(z)] * 4 + [np.ones_like(z)]
+    for k in range(1, len(z)):
+        before, now = polynomials[-2:]
+        polynomials.append((z * now - np.sqrt(k - 1) * before) / np.sqrt(k))
+    return np.stack(polynomials[-4:], axis=-1)
+
+
 def expected_log_likelihood(
-    log_likelihood: Callable, flow: Flow, mean: Tensor, deviation: Tensor, params: Tensor, Q: int
+    log_likelihood: Callable,
+    flow: Flow,
+    mean: Tensor,
+    deviation: Tensor,
+    params: Tensor,
+    Q: int,
+    *,
+    tolerance: float | None = None,
 ) -> Tensor:
     """E[log p(y | f^1, …, f^C)] of each row ``[N]``: the paper's quadrature, for any likelihood.
 
     `log_likelihood` maps the processes F ``[S, N, Q, C]`` to log p(y | F) ``[S, N, Q]``; mean and
     deviation µ, σ ``[N]`` are those of f0, raw params ``[S, N, C, P]`` those of S dropout draws.
+    Where the `tolerance` is exceeded, up to 4·Q nodes are used instead (see `Rule`).
     """
-    return average(log_likelihood(at_nodes(flow, mean, deviation, params, Q)), Q)
+
+    def at(Q: int) -> Tensor:
+        return log_likelihood(at_nodes(flow, mean, deviation, params, Q))
+
+    log_p = at(Q)
+    value = average(log_p, Q)
+    if tolerance is None:
+        return value
+    nodes, weights = gauss_hermite(Q)
+    last = tf.einsum("snq,qk->snk", log_p, weights[:, None] * _last_polynomials(nodes))
+    is_coarse = tf.norm(last, axis=-1) > tolerance * (1.0 + tf.abs(value))
+    fine = _finer(Q)
+    return tf.cond(tf.reduce_any(is_coarse), lambda: average(at(fine), fine), lambda: value)
 
 
 def at_nodes(flow: Flow, mean: Tensor, deviation: Tensor, params: Tensor, Q: int) -> Tensor:
@@ -67,31 +146,53 @@ def average(values: Tensor, Q: int) -> Tensor:
 
 
 def expected_log_softmax(
-    flow: Flow, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor, Q: int
+    flow: Flow,
+    mean: Tensor,
+    deviation: Tensor,
+    values: Values,
+    labels: Tensor,
+    Q: int,
+    tolerance: float | None = None,
 ) -> Tensor:
     """E[log softmax(f^1, …, f^C)_y] of each row ``[B, N]``, with labels y in 0..C−1 ``[B, N]``.
 
     Mean and deviation µ, σ ``[B, N]`` are those of f0; values are the P constrained parameters of
-    the flow, each ``[B, C, N]``.
+    the flow, each ``[B, C, N]``. Blocks where the `tolerance` is exceeded are computed again with
+    finer rules (see `Rule`).
     """
-    compiled = _over_blocks(_value_and_gradients, flow, Q, num_outputs=3 + flow.num_params)
+    outputs = 3 + flow.num_params
+    compiled = _over_blocks(_value_and_gradients, flow, Rule(Q, tolerance), num_outputs=outputs)
     return differentiable(
         lambda mean, deviation, *values: compiled(mean, deviation, values, labels),
         *(mean, deviation, *values),
     )
 
 
-def expected_softmax(flow: Flow, mean: Tensor, deviation: Tensor, values: Values, Q: int) -> Tensor:
+def expected_softmax(
+    flow: Flow,
+    mean: Tensor,
+    deviation: Tensor,
+    values: Values,
+    Q: int,
+    tolerance: float | None = None,
+) -> Tensor:
     """Class probabilities E[softmax(f^1, …, f^C)] ``[B, C, N]``; arguments as above."""
 
     def as_written(g: Tensor) -> Tensor:
         return tf.tensordot(gauss_hermite(Q)[1], tf.nn.softmax(g, axis=2), 1)
 
-    return _prediction(_probabilities, as_written, flow, Q, [mean, deviation, *values])
+    inputs = [mean, deviation, *values]
+    return _prediction(_probabilities, as_written, flow, Rule(Q, tolerance), inputs)
 
 
 def log_expected_softmax(
-    flow: Flow, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor, Q: int
+    flow: Flow,
+    mean: Tensor,
+    deviation: Tensor,
+    values: Values,
+    labels: Tensor,
+    Q: int,
+    tolerance: float | None = None,
 ) -> Tensor:
     """log E[softmax(f^1, …, f^C)_y] of each row ``[B, N]``, without underflow."""
 
@@ -101,16 +202,17 @@ def log_expected_softmax(
         log_weights = np.log(gauss_hermite(Q)[1])[:, None, None]
         return tf.reduce_logsumexp(log_weights + log_p, axis=0)
 
-    return _prediction(_log_probability, as_written, flow, Q, [mean, deviation, *values], labels)
+    inputs = [mean, deviation, *values]
+    return _prediction(_log_probability, as_written, flow, Rule(Q, tolerance), inputs, labels)
 
 
 def _prediction(
-    loop: Callable, as_written: Callable, flow: Flow, Q: int, inputs: Values, *labels: Tensor
+    loop: Callable, as_written: Callable, flow: Flow, rule: Rule, inputs: Values, *labels: Tensor
 ) -> Tensor:
     """A prediction by its compiled loop, with its gradient by the rule as written.
 
-    `as_written` takes the processes at all nodes [Q, B, C, N]. Gradients of predictions are rare,
-    and may cost more memory.
+    `as_written` takes the processes at all Q nodes [Q, B, C, N]. Gradients of predictions are
+    rare, may cost more memory, and are not refined.
     """
 
     @tf.custom_gradient
@@ -119,77 +221,115 @@ def _prediction(
             with tf.GradientTape() as tape:
                 tape.watch(inputs)
                 mean, deviation, *values = inputs
-                nodes = gauss_hermite(Q)[0][:, None, None, None]
+                nodes = gauss_hermite(rule.num_nodes)[0][:, None, None, None]
                 f0 = mean[:, None] + nodes * deviation[:, None]
                 result = as_written(flow._forward(f0, values))
             return tape.gradient(result, inputs, upstream)
 
         # Hidden from any tape, which could not differentiate the compiled loop.
         mean, deviation, *values = map(tf.stop_gradient, inputs)
-        return _over_blocks(loop, flow, Q)(mean, deviation, values, *labels)[0], gradient
+        return _over_blocks(loop, flow, rule)(mean, deviation, values, *labels)[0], gradient
 
     return prediction(*map(tf.convert_to_tensor, inputs))
 
 
 @lru_cache(maxsize=96)
-def _over_blocks(loop: Callable, flow: Flow, Q: int, num_outputs: int = 1) -> Callable[..., Any]:
-    """``loop(flow, Q, µ [N], σ [N], values P × [C, N], …)``, compiled for inputs [B, …]."""
+def _over_blocks(
+    loop: Callable, flow: Flow, rule: Rule, num_outputs: int = 1
+) -> Callable[..., Any]:
+    """``loop(flow, rule, µ [N], σ [N], values P × [C, N], …)``, compiled for inputs [B, …]."""
 
     @tf.function(jit_compile=True, autograph=False)
     def over_blocks(*inputs: Any) -> list[Tensor]:
         signature = [inputs[0].dtype] * num_outputs
-        return tf.map_fn(lambda block: loop(flow, Q, *block), inputs, fn_output_signature=signature)
+        return tf.map_fn(
+            lambda block: loop(flow, rule, *block), inputs, fn_output_signature=signature
+        )
 
     return over_blocks
 
 
 def _value_and_gradients(
-    flow: Flow, Q: int, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
+    flow: Flow, rule: Rule, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
 ) -> list[Tensor]:
     """E[log softmax(f^1, …, f^C)_y] and its gradients in µ, σ and each parameter."""
-    nodes, weights = gauss_hermite(Q)
 
-    def add_node(q: Tensor, value: Tensor, gradients: list[Tensor]) -> tuple:
-        z, w = tf.gather(nodes, q), tf.gather(weights, q)
-        f0 = mean + z * deviation
+    def add_node(node: Node, sums: list[Tensor], last: Tensor) -> tuple:
+        f0 = mean + node.z * deviation
         with tf.GradientTape() as tape:
             tape.watch([f0, *values])
-            term = w * _log_softmax(flow._forward(f0, values), labels)
-        by_f0, *by_values = tape.gradient(term, [f0, *values])
-        parts = zip(gradients, [by_f0, z * by_f0, *by_values], strict=True)
-        return q + 1, value + term, [total + part for total, part in parts]
+            log_p = node.w * _log_softmax(flow._forward(f0, values), labels)
+        by_f0, *by_values = tape.gradient(log_p, [f0, *values])
+        terms = [log_p, by_f0, node.z * by_f0, *by_values]
+        sums = [total + term for total, term in zip(sums, terms, strict=True)]
+        return sums, last + node.last * log_p
 
-    start = (0, tf.zeros_like(mean), [tf.zeros_like(x) for x in (mean, deviation, *values)])
-    _, value, gradients = tf.while_loop(lambda q, *_: q < Q, add_node, start)
-    return [value, *gradients]
+    def error(sums: list[Tensor], last: Tensor) -> Tensor:
+        return last / (1.0 + tf.abs(sums[0]))  # nats, or a share of them where they are many
+
+    start = [tf.zeros_like(x) for x in (mean, mean, deviation, *values)]
+    return _integrate(rule, add_node, error, start, mean)
 
 
 def _probabilities(
-    flow: Flow, Q: int, mean: Tensor, deviation: Tensor, values: Values
+    flow: Flow, rule: Rule, mean: Tensor, deviation: Tensor, values: Values
 ) -> list[Tensor]:
-    nodes, weights = gauss_hermite(Q)
+    # One number per row whose convergence stands for all C: a sum with weights from −1 to 1 in an
+    # irregular order, so that a step from any class to any other shows in it.
+    mixture = 2.0 * np.modf(GOLDEN * np.arange(1, values[0].shape[0] + 1))[0][:, None] - 1.0
 
-    def add_node(q: Tensor, total: Tensor) -> tuple[Tensor, Tensor]:
-        z, w = tf.gather(nodes, q), tf.gather(weights, q)
-        g = flow._forward(mean + z * deviation, values)
+    def add_node(node: Node, sums: list[Tensor], last: Tensor) -> tuple:
+        g = flow._forward(mean + node.z * deviation, values)
         unnormalised = tf.exp(g - tf.reduce_max(g, axis=0))
-        return q + 1, total + unnormalised * (w / tf.reduce_sum(unnormalised, axis=0))
+        share = node.w / tf.reduce_sum(unnormalised, axis=0)
+        mixed = tf.reduce_sum(mixture * unnormalised, axis=0)
+        return [sums[0] + unnormalised * share], last + node.last * (mixed * share)
 
-    start = (0, tf.zeros_like(values[0]))
-    return [tf.while_loop(lambda q, _: q < Q, add_node, start)[1]]
+    return _integrate(rule, add_node, lambda _, last: last, [tf.zeros_like(values[0])], mean)
 
 
 def _log_probability(
-    flow: Flow, Q: int, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
+    flow: Flow, rule: Rule, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
 ) -> list[Tensor]:
-    nodes, weights = gauss_hermite(Q)
+    def add_node(node: Node, sums: list[Tensor], last: Tensor) -> tuple:
+        log_p = _log_softmax(flow._forward(mean + node.z * deviation, values), labels)
+        term = log_p + tf.math.log(node.w)
+        total = tfp.math.log_add_exp(sums[0], term)
+        # In units of the sum so far, since the sum itself may underflow.
+        return [total], last * tf.exp(sums[0] - total) + node.last * tf.exp(term - total)
 
-    def at_node(node: tuple[Tensor, Tensor]) -> Tensor:
-        z, log_w = node
-        return log_w + _log_softmax(flow._forward(mean + z * deviation, values), labels)
+    start = [tf.fill(tf.shape(mean), tf.constant(-np.inf, mean.dtype))]
+    return _integrate(rule, add_node, lambda _, last: last, start, mean)
 
-    terms = tf.map_fn(at_node, (nodes, np.log(weights)), fn_output_signature=mean.dtype)
-    return [tf.reduce_logsumexp(terms, axis=0)]
+
+def _integrate(
+    rule: Rule, add_node: Callable, error: Callable, start: list[Tensor], mean: Tensor
+) -> list[Tensor]:
+    """Sums over the nodes, and over those of the next finer rule while the tolerance is exceeded.
+
+    ``add_node(node, sums, last)`` adds a node's terms; ``last`` [4, N] becomes the last Hermite
+    coefficients of each row, of which ``error(sums, last)`` makes the estimate.
+    """
+    z, w, last, starts = levels(rule)
+    nothing = tf.zeros([4, *mean.shape], mean.dtype)
+
+    def over_level(level: Tensor, *_: Any) -> tuple:
+        def step(q: Tensor, sums: list[Tensor], last_sums: Tensor) -> tuple:
+            node = Node(tf.gather(z, q), tf.gather(w, q), tf.gather(last, q)[:, None])
+            return q + 1, *add_node(node, sums, last_sums)
+
+        end = tf.gather(starts, level + 1)
+        state = tf.gather(starts, level), start, nothing
+        _, *state = tf.while_loop(lambda q, *_: q < end, step, state)
+        return level + 1, *state
+
+    def is_coarse(level: Tensor, sums: list[Tensor], last_sums: Tensor) -> Tensor:
+        estimate = tf.reduce_max(tf.norm(error(sums, last_sums), axis=0))
+        is_above = estimate > (rule.tolerance or 0.0)
+        return (level == 0) | ((level < len(starts) - 1) & is_above)
+
+    _, sums, _ = tf.while_loop(is_coarse, over_level, (0, start, nothing))
+    return sums
 
 
 def _log_softmax(g: Tensor, labels: Tensor) -> Tensor:

@@ -41,9 +41,10 @@ ELEMENTWISE = "params: [broadcast batch..., P]", "return: [batch...]"  # shapes
 RAW_ONE = float(np.log(np.expm1(1.0)))  # softplus(RAW_ONE) = 1
 RAW_ALMOST_ZERO = -16.0  # softplus(−16) ≈ 1e-7: an amplitude that vanishes
 RAW_NEAR_ZERO = -4.0  # softplus(−4) ≈ 0.02: nearly zero, and a gradient still reaches it
-# Beyond this argument sinh and exp follow their tangent: values and gradients stay finite in
+# Beyond these arguments sinh and exp follow their tangent: values and gradients stay finite in
 # float64 even through several steps, and the map stays continuously differentiable and monotone.
-TANGENT_FROM = 50.0
+# A softmax tells no two logits apart beyond 1e2, so sinh(15) = 1.6e6 is more than SAL can use.
+SINH_TANGENT_FROM, TANGENT_FROM = 15.0, 50.0
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,7 @@ class Linear(Flow):
 class SinhArcsinh(Flow):
     """One SAL step, G(f) = d·sinh(b·asinh(f) − a) + e with b, d > 0: skew, tails, scale, shift.
 
-    Where the argument of sinh leaves ±`TANGENT_FROM` the map follows its tangent.
+    Where the argument of sinh leaves ±`SINH_TANGENT_FROM` the map follows its tangent.
     """
 
     @property
@@ -422,12 +423,12 @@ def _asinh(f: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
 
 def _clip(u: Tensor) -> Tensor:
     """u, limited to the range in which `_sinh` does not follow its tangent."""
-    return tf.clip_by_value(u, -TANGENT_FROM, TANGENT_FROM)
+    return tf.clip_by_value(u, -SINH_TANGENT_FROM, SINH_TANGENT_FROM)
 
 
 @tf.custom_gradient
 def _sinh(u: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """sinh(u), along its tangent beyond ±TANGENT_FROM; one exp serves the value and the slope."""
+    """sinh(u), beyond ±SINH_TANGENT_FROM its tangent; one exp serves the value and the slope."""
     near = _clip(u)
     grown = tf.exp(near)
     shrunk = 1.0 / grown
@@ -437,9 +438,9 @@ def _sinh(u: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
 
 def _asinh_of_sinh(s: Tensor) -> Tensor:
     """The inverse of `_sinh`."""
-    edge = np.sinh(TANGENT_FROM)
+    edge = np.sinh(SINH_TANGENT_FROM)
     near = tf.clip_by_value(s, -edge, edge)
-    return tf.asinh(near) + (s - near) / np.cosh(TANGENT_FROM)
+    return tf.asinh(near) + (s - near) / np.cosh(SINH_TANGENT_FROM)
 
 
 def _solve_increasing(residual: Callable, low: Tensor, high: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ q(f0(x)) = N(µ, σ²), and that the GP work does not depend on C.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,14 +18,37 @@ from etgp_viz.core import expectations
 from etgp_viz.core.blocks import in_chunks, in_row_blocks, padded
 from etgp_viz.core.conditional import conditional, standard_deviation
 from etgp_viz.core.expectations import at_nodes, average, gauss_hermite
+from etgp_viz.core.hermite import joint_moments
 from etgp_viz.core.network import FlowNetwork
 
-__all__ = ["ETGP"]
+__all__ = ["ETGP", "LatentContribution"]
 
 Data = tuple[Tensor, Tensor]  # X and Y
 Moments = tuple[Tensor, Tensor]  # a mean and a variance or covariance
 # Likelihoods whose Y is a label 0..C−1.
 LABELLED = (gpflow.likelihoods.Softmax, gpflow.likelihoods.MultiClass)
+
+
+class LatentContribution(NamedTuple):
+    """Mean log density of some rows: as predicted, with f0 set to its mean µ(x), and set to 0.
+
+    What is lost at zero is what the Gaussian process is worth; what is lost at the mean is what its
+    uncertainty is worth. Both are in nats per row, and below zero if the rows are better off.
+    """
+
+    log_likelihood: float
+    at_mean: float
+    at_zero: float
+
+    @property
+    def lost_at_mean(self) -> float:
+        """Nats per row that are lost when f0 is set to its mean."""
+        return self.log_likelihood - self.at_mean
+
+    @property
+    def lost_at_zero(self) -> float:
+        """Nats per row that are lost when f0 is set to 0."""
+        return self.log_likelihood - self.at_zero
 
 
 class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
@@ -43,6 +66,8 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         zeros and ones), ``Gaussian()`` a multi-output regression (Y [N, C]).
     num_data : N, to scale mini-batches up; None for full batches
     num_quadrature : Q, nodes of the Gauss–Hermite rule
+    quadrature_tolerance : error at which a finer rule takes over in ELBO and predictions, in nats
+        or probability (`etgp_viz.core.expectations.Rule`); None for never
     whiten : whether q is on the whitened inducing variables, u0 = chol(K_zz) v
 
     Examples
@@ -66,6 +91,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         mean_function: gpflow.functions.MeanFunction | None = None,
         num_data: int | None = None,
         num_quadrature: int = 20,
+        quadrature_tolerance: float | None = 5e-3,
         whiten: bool = True,
     ) -> None:
         if gpflow.default_float() != np.float64:
@@ -93,6 +119,9 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         self.inducing_variable = inducing_variable
         self.num_data = num_data
         self.num_quadrature = checks.check_count(num_quadrature, "num_quadrature")
+        self.quadrature_tolerance = checks.check_optional(
+            checks.check_positive, quadrature_tolerance, "quadrature_tolerance"
+        )
         self.whiten = bool(whiten)
         self.q_mu = gpflow.Parameter(np.zeros((M, 1)))
         self.q_sqrt = gpflow.Parameter(np.eye(M)[None], transform=gpflow.utilities.triangular())
@@ -143,7 +172,10 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
 
         def at_rows(rows: slice, *latent: Any) -> Tensor:
             log_likelihood = partial(self._log_likelihood, X[rows], Y[rows])
-            return expectations.expected_log_likelihood(log_likelihood, *latent)
+            tolerance = self.quadrature_tolerance
+            return expectations.expected_log_likelihood(
+                log_likelihood, *latent, tolerance=tolerance
+            )
 
         return self._in_row_chunks(at_rows, X, samples, None)
 
@@ -170,14 +202,18 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     ) -> Moments:
         """Posterior mean [N, C] and variance [N, C] of the C warped processes at each input.
 
-        With `full_output_cov` the second is the covariance between the processes, [N, C, C];
-        covariances between inputs have no closed form. Other arguments are as in `predict_y`.
+        With `full_output_cov` the second is the covariance between the processes, [N, C, C]; with
+        `full_cov` that between inputs, [C, N, N]; with both [N, C, N, C]. Covariances between
+        inputs are Hermite series, without gradients, and all inputs share each dropout draw, as in
+        `predict_joint_samples`. Other arguments are as in `predict_y`.
         """
         if full_cov:
-            raise ValueError(
-                "full_cov: only covariances at one input are computed in closed form; "
-                "predict_f_samples draws jointly over inputs"
-            )
+            S, seed = _draws(samples, seed)
+            mean, covariance = self.predict_latent(X, full_cov=True)
+            params = self.network(X, S, seed, one_mask=True)
+            latent = [mean[:, 0], covariance[0], params[None] if S is None else params]
+            moments_over_inputs = partial(joint_moments, self.network.flow, full_output_cov)
+            return tuple(tf.numpy_function(moments_over_inputs, latent, [mean.dtype] * 2))
         Q = self.num_quadrature
 
         def moments(rows: slice, *latent: Any) -> Moments:
@@ -226,6 +262,31 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
             return tf.reduce_logsumexp(log_p + log_w, axis=[0, 2]) - np.log(S or 1)
 
         return self._in_row_chunks(log_density, X, *draws)
+
+    def latent_contribution(
+        self, data: Data, samples: int | None = None, seed: int = 0
+    ) -> LatentContribution:
+        """How much of the log density of (X, Y) is lost without f0; arguments as in `predict_y`.
+
+        A model in which the network does all the work loses nothing.
+        """
+        X, Y = map(tf.convert_to_tensor, self.check_data(data))
+        fine = 4 * self.num_quadrature
+
+        def log_densities(
+            rows: slice, flow: Any, mean: Any, deviation: Any, params: Any, _: int
+        ) -> Any:
+            def log_density(mean: Tensor, deviation: Tensor, Q: int) -> Tensor:
+                F = at_nodes(flow, mean, deviation, params, Q)
+                log_p = self._log_likelihood(X[rows], Y[rows], F) + np.log(gauss_hermite(Q)[1])
+                return tf.reduce_logsumexp(log_p, axis=[0, 2]) - np.log(F.shape[0])
+
+            nothing = tf.zeros_like(mean)
+            values = (mean, deviation, fine), (mean, nothing, 1), (nothing, nothing, 1)
+            return tuple(log_density(*value) for value in values)
+
+        scores = self._in_row_chunks(log_densities, X, *_draws(samples, seed))
+        return LatentContribution(*(float(tf.reduce_mean(score)) for score in scores))
 
     def predict_f_samples(
         self, X: Tensor, num_samples: int = 1, seed: int = 0, dropout: bool = False
@@ -279,7 +340,8 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
             params = self.network.params_of(features[:, rows])
             return function(rows, flow, mean[rows], deviation[rows], params, Q)
 
-        return in_chunks(at_rows, X.shape[0], features.shape[0] * Q * self.num_classes)
+        nodes = Q if self.quadrature_tolerance is None else 4 * Q  # if all are refined
+        return in_chunks(at_rows, X.shape[0], features.shape[0] * nodes * self.num_classes)
 
     def _log_likelihood(self, X: Tensor, Y: Tensor, F: Tensor) -> Tensor:
         """log p(y_n | f^1, …, f^C) at the nodes, [S, N, Q], for any GPflow likelihood."""
@@ -289,16 +351,17 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     def _over_draws(
         self, expectation: Callable, X: Tensor, targets: list, samples: int | None, seed: Any
     ) -> Tensor:
-        """Mean over draws of a compiled ``expectation(flow, µ, σ, values, *targets, Q)``."""
+        """Mean over draws of a compiled ``expectation(flow, µ, σ, values, *targets, *rule)``."""
         mean, deviation, features = self._latent_and_features(X, samples, seed)
-        flow, Q, S = self.network.flow, self.num_quadrature, features.shape[0]
+        flow, S = self.network.flow, features.shape[0]
+        rule = self.num_quadrature, self.quadrature_tolerance
         in_logs = expectation is expectations.log_expected_softmax
         add = tfp.math.log_add_exp if in_logs else tf.add
 
         def at_rows(features: Tensor, mean: Tensor, deviation: Tensor, *targets: Any) -> Any:
             def at_draw(draw: Tensor) -> Tensor:  # [B, N, H]
                 values = flow.unstack(self.network.class_major(draw), axis=1)
-                return expectation(flow, mean, deviation, values, *targets, Q)
+                return expectation(flow, mean, deviation, values, *targets, *rule)
 
             first = at_draw(features[0])
             if S == 1:
@@ -312,7 +375,12 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     def _predicted(self, expectation: Callable, X: Tensor, targets: list, *draws: Any) -> Tensor:
         """`_over_draws`, traced once for each number of rows (padded) and cache key."""
         parts = (self.kernel, self.network, self.inducing_variable, self.mean_function)
-        settings = (self.num_quadrature, self.whiten, self.network.dropout)
+        settings = (
+            self.num_quadrature,
+            self.quadrature_tolerance,
+            self.whiten,
+            self.network.dropout,
+        )
         key = (gpflow.default_jitter(), *settings, *map(id, parts))  # changes force a retrace
         arguments = expectation, padded(X), list(map(padded, targets)), *draws
         return self._traced_over_draws(key, *arguments)[..., : tf.shape(X)[0]]

@@ -150,9 +150,20 @@ class FlowNetwork(gpflow.base.Module):
         return tf.reshape(stacked, [blocks, self.flow.num_params, self.num_classes, rows])
 
     def prior_penalty(self) -> Tensor:
-        """λ Σ w², the negative log prior of the weights up to a constant: KL_W under MC dropout."""
-        weights = [layer.weights for layer in [*self.layers, self.output]]
-        return self.weight_decay * tf.add_n([tf.reduce_sum(tf.square(w)) for w in weights])
+        """KL_W under MC dropout, up to a constant: λ Σ w² / keep over weights behind a dropout.
+
+        There q(w) is w / keep with probability keep, else 0, and its KL divergence from the prior
+        grows with E[w²] = w² / keep (Gal and Ghahramani, 2016). Weights of the inputs are never
+        dropped: for them λ Σ w² is the log prior of a point estimate, so that the objective is no
+        longer a bound on log p(y).
+        """
+        # Nothing is dropped in front of the first layer, nor behind the linear one.
+        whole = {0, self._linear_layer + 1}
+        sums = [
+            tf.reduce_sum(tf.square(layer.weights)) / (1.0 if k in whole else 1.0 - self.dropout)
+            for k, layer in enumerate([*self.layers, self.output])
+        ]
+        return self.weight_decay * tf.add_n(sums)
 
     def _drop(self, h: Tensor, samples: int, seed: list, one_mask: bool) -> Tensor:
         """Hidden activations [N, H] or [S, N, H] under one mask per draw (and row): [S, N, H]."""

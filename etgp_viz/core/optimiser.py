@@ -70,7 +70,7 @@ class Optimiser:
         self.validation = validation and tuple(map(tf.convert_to_tensor, validation))
         self.variables = model_variables(model)
         # Their values where the loss and gradients were last finite, in the same order.
-        self.last_good = [variable.read_value() for variable in self.variables.values()]
+        self.last_good = self.current
         self.jitter: float = gpflow.config.default_jitter()  # raised on recovery
         trainable = {variable.ref() for variable in model.trainable_variables}
         self._natural_gradient = None
@@ -97,6 +97,11 @@ class Optimiser:
     def state(self) -> list[tf.Variable]:
         """All variables that the rest of the trajectory depends on, in a fixed order."""
         return [*self.variables.values(), *self._adam.variables]
+
+    @property
+    def current(self) -> list[Tensor]:
+        """The values of the model's variables, in the same order."""
+        return [variable.read_value() for variable in self.variables.values()]
 
     def restore(self, values: Iterable[Any]) -> None:
         """Return to an earlier ``last_good`` (the model alone) or ``state`` (all of the run)."""
@@ -140,7 +145,7 @@ class Optimiser:
         These cost no extra copy: TensorFlow shares a variable's memory until it is written.
         """
         tf.compat.v1.set_random_seed(self.seed)  # of this graph only; the global seed stays
-        before = [variable.read_value() for variable in self.variables.values()]
+        before = self.current
         batch = self._batch(rows)
         variables = list(self.trained.values())
         with tf.GradientTape(watch_accessed_variables=False) as tape:

@@ -10,12 +10,16 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from etgp_viz import checks
-from etgp_viz.backend import Tensor, tf
+from etgp_viz.backend import Tensor, jitter, tf
 from etgp_viz.checks import check_count, check_model, check_optional, check_pair, check_positive
 from etgp_viz.core.optimiser import Optimiser, TrainingError
 from etgp_viz.files import Checkpoint
 
 __all__ = ["EpochRecord", "FitResult", "TrainingError", "fit"]
+
+IMPROVEMENT = 1e-3  # nats per validation row; less counts as none …
+SLOWER, MAX_FALLS = 0.25, 3  # … and slows learning down, until it has done so three times
+LATENT_ROWS = 1000  # of the training data, to measure what f0 contributes
 
 # What is recorded as training goes on: the first fields of `FitResult`.
 COLUMNS = {"elbo": float, "seconds": float, "validation": float, "validation_epochs": int}
@@ -45,11 +49,15 @@ class FitResult:
         includes tracing and compiling
     validation, validation_epochs : ``[V]``, mean log density of the validation data at the
         parameters an epoch ended with, and the epochs after which it was measured
-    best_epoch, best_elbo : the epoch of the highest ELBO, whose parameters the model now has; None
-        and −inf if no epoch finished and the model is as it was
-    stopped : "finished" (all epochs), "callback", "interrupted" (Ctrl-C or kernel interrupt) or
-        "failed" (only seen as ``TrainingError.result``)
+    best_epoch, best_elbo : the epoch whose parameters the model now has, that of the highest ELBO
+        (with ``patience``: of the best validation score), and its ELBO; None and −inf if no epoch
+        finished and the model is as it was
+    stopped : "finished" (all epochs), "no improvement" (``patience``), "out of time" (``seconds``),
+        "callback", "interrupted" (Ctrl-C or kernel interrupt) or "failed" (only seen as
+        ``TrainingError.result``)
     jitter : GPflow's jitter at the end, higher than ``gpflow.default_jitter()`` after a recovery
+    latent : what f0 contributes (`ETGP.latent_contribution`) on the validation rows, or else on up
+        to 1000 training rows; None for a model without it
     """
 
     elbo: np.ndarray
@@ -60,6 +68,7 @@ class FitResult:
     best_elbo: float
     stopped: str
     jitter: float
+    latent: Any = None
 
 
 def fit(
@@ -76,6 +85,8 @@ def fit(
     callback: Callable[[EpochRecord], Any] | None = None,
     validation: tuple[Any, Any] | None = None,
     validation_every: int = 1,
+    patience: int | None = None,
+    seconds: float | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_seconds: float = 30.0,
 ) -> FitResult:
@@ -113,6 +124,10 @@ def fit(
         It sees the model at the parameters the epoch ended with, and must not change them.
     validation, validation_every : ``(X, Y)`` whose mean log density is recorded, and the number of
         epochs from one score to the next
+    patience : number of scores without an improvement of 0.001 nats per row after which Adam's rate
+        falls to a quarter, and, the third time, training stops; the model then has the parameters
+        of the best score. None trains for all epochs and keeps the best ELBO.
+    seconds : time of the steps after which training stops, the first epoch apart
     checkpoint : a file to save the run to and to resume it from: the same call continues on the
         same trajectory, bit for bit (unless the model draws from TensorFlow's implicit random
         stream, whose position cannot be saved). ``epochs`` may be raised to train for longer.
@@ -138,12 +153,16 @@ def fit(
         "half_life": check_optional(check_positive, half_life, "half_life"),
         "natural_gradients": check_optional(check_positive, natural_gradients, "natural_gradients"),
         "validation_every": check_count(validation_every, "validation_every"),
+        "patience": check_optional(check_count, patience, "patience"),
+        "seconds": check_optional(check_positive, seconds, "seconds"),
         "seed": check_count(seed, "seed", minimum=0),
     }
     epochs = check_count(epochs, "epochs")
     checkpoint_seconds = check_positive(checkpoint_seconds, "checkpoint_seconds")
     data = check_pair(data, "data", model)
     validation = check_optional(check_pair, validation, "validation", model=model)
+    if patience is not None and validation is None:
+        checks.fail("patience", "validation data to wait for", "none")
     N = int(data[0].shape[0])
     bound = {"maximum": N, "because": "the number of rows of X"}
     batch_size = check_optional(check_count, batch_size, "batch_size", **bound)
@@ -159,34 +178,42 @@ def fit(
         arrays = {"data": data, "validation": validation}
         store = Checkpoint(checkpoint, checkpoint_seconds, settings, arrays)
         history, best = _resume(store, optimiser, epochs) or (history, best)
-    best_epoch, best_elbo = _best(history["elbo"])
+    best_epoch, best_elbo = _best(history, patience)
+    falls = _falls(history["validation"], patience)
     done, steps, stopped = len(history["elbo"]), batches.per_epoch, "finished"
     bar = tqdm(total=epochs * steps, initial=done * steps, unit="step", disable=not progress)
     try:
         for epoch in range(done, epochs):
             start = time.perf_counter()
             total = 0.0
-            if half_life is not None:
-                optimiser.learning_rate = learning_rate * 2.0 ** (-epoch / half_life)
+            decay = 1.0 if half_life is None else 2.0 ** (-epoch / half_life)
+            optimiser.learning_rate = learning_rate * SLOWER**falls * decay
             for step, rows in enumerate(batches.of_epoch(epoch), start=1):
                 total += optimiser.step(rows)
                 bar.set_postfix_str(f"ELBO {total / step:.6g}", refresh=False)
                 bar.update()
-            elbo, seconds = total / steps, time.perf_counter() - start
+            elbo, duration = total / steps, time.perf_counter() - start
             if elbo > checks.highest_elbo(model):
                 raise TrainingError(f"epoch {epoch}: ELBO {elbo:.6g}, which cannot exceed 0", "")
             history["elbo"].append(elbo)
-            history["seconds"].append(seconds)
-            if elbo > best_elbo:
-                best_epoch, best_elbo, best = epoch, elbo, optimiser.last_good
+            history["seconds"].append(duration)
             is_due = validation is not None and (epoch + 1) % validation_every == 0
             score = optimiser.score() if is_due else None
             if score is not None:
                 history["validation"].append(score)
                 history["validation_epochs"].append(epoch)
-            record = EpochRecord(epoch, elbo, seconds, score, best_epoch, best_elbo)
+            best_epoch, best_elbo = _best(history, patience)
+            if best_epoch == epoch:
+                best = optimiser.last_good if patience is None else optimiser.current
+            falls = _falls(history["validation"], patience)
+            record = EpochRecord(epoch, elbo, duration, score, best_epoch, best_elbo)
             if callback is not None and callback(record):
                 stopped = "callback"
+            elif falls == MAX_FALLS:
+                stopped = "no improvement"
+            elif seconds is not None and sum(history["seconds"][1:]) >= seconds:
+                stopped = "out of time"
+            if stopped != "finished":
                 break
             _save(store, optimiser, history, best)
         _save(store, optimiser, history, best, now=True)
@@ -194,12 +221,13 @@ def fit(
         stopped = "interrupted"
     except TrainingError as error:
         best = optimiser.last_good if error.parameter else best
-        error.result = _result(history, "failed", optimiser.jitter)
+        error.result = _result(history, "failed", optimiser.jitter, patience)
         raise
     finally:
         bar.close()
         optimiser.restore(best)
-    return _result(history, stopped, optimiser.jitter)
+    latent = _latent(model, data if validation is None else validation, optimiser.jitter)
+    return _result(history, stopped, optimiser.jitter, patience, latent)
 
 
 class Batches:
@@ -221,15 +249,52 @@ class Batches:
         yield from map(tf.constant, used.reshape(self.per_epoch, self.batch_size))
 
 
-def _best(elbo: list[float]) -> tuple[Any, float]:
-    """The epoch of the highest ELBO, the earliest if there are several, and its ELBO."""
-    return (int(np.argmax(elbo)), max(elbo)) if elbo else (None, -np.inf)
+def _best(history: dict[str, list[Any]], patience: int | None) -> tuple[Any, float]:
+    """The first epoch of the highest ELBO (with patience: of the best score), and its ELBO."""
+    elbo, scores = history["elbo"], history["validation"]
+    if not elbo or (patience is not None and not scores):
+        return (len(elbo) - 1, elbo[-1]) if elbo else (None, -np.inf)
+    if patience is None:
+        return int(np.argmax(elbo)), max(elbo)
+    epoch = history["validation_epochs"][int(np.argmax(scores))]
+    return epoch, elbo[epoch]
 
 
-def _result(history: dict[str, list[Any]], stopped: str, jitter: float) -> FitResult:
+def _falls(scores: list[float], patience: int | None) -> int:
+    """How many times `patience` scores in a row brought no improvement.
+
+    >>> _falls([1.0, 2.0, 1.9, 1.8, 2.5, 2.4, 2.3], patience=2)
+    2
+    """
+    best, waited, falls = -np.inf, 0, 0
+    for score in scores if patience is not None else ():
+        waited = 0 if score > best + IMPROVEMENT else waited + 1
+        best = max(best, score)
+        if waited == patience:
+            waited, falls = 0, falls + 1
+    return falls
+
+
+def _latent(model: Any, data: tuple[Any, Any], level: float) -> Any:
+    """What f0 contributes on some rows of the data, with the jitter of the training."""
+    if not hasattr(model, "latent_contribution"):
+        return None
+    N = int(data[0].shape[0])
+    rows = np.linspace(0, N - 1, min(N, LATENT_ROWS)).astype(int)
+    with jitter(level):
+        return model.latent_contribution(tuple(np.asarray(part)[rows] for part in data))
+
+
+def _result(
+    history: dict[str, list[Any]],
+    stopped: str,
+    level: float,
+    patience: int | None,
+    latent: Any = None,
+) -> FitResult:
     columns: Any = {name: np.array(history[name], dtype=kind) for name, kind in COLUMNS.items()}
-    epoch, elbo = _best(history["elbo"])
-    return FitResult(**columns, best_epoch=epoch, best_elbo=elbo, stopped=stopped, jitter=jitter)
+    columns |= dict(zip(("best_epoch", "best_elbo"), _best(history, patience), strict=True))
+    return FitResult(**columns, stopped=stopped, jitter=level, latent=latent)
 
 
 def _identity(optimiser: Optimiser) -> dict[str, Any]:

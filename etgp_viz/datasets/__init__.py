@@ -27,6 +27,7 @@ __all__ = [
     "from_arrays",
     "from_csv",
     "from_dataframe",
+    "has_test_set",
     "load",
     "names",
     "obtain",
@@ -46,6 +47,8 @@ PUBLISHED: dict[str, tuple[Callable[..., Table], tuple[Source, ...]]] = {
     "wine": (tables.wine, ()),
     "iris": (tables.iris, ()),
 }
+# Published with test rows of their own.
+WITH_TEST_SET = ("vowel", "avila", "devangari")
 
 
 def names() -> tuple[str, ...]:
@@ -71,6 +74,25 @@ def published() -> tuple[str, ...]:
     those of the paper, then a few small ones
     """
     return tuple(PUBLISHED)
+
+
+def has_test_set(name: str) -> bool:
+    """Whether a data set was published with a test set of its own.
+
+    Parameters
+    ----------
+    name : a name that `load` takes
+
+    Returns
+    -------
+    True if the test rows are the same for every seed, False if each seed draws its own
+
+    Examples
+    --------
+    >>> has_test_set("vowel"), has_test_set("digits")
+    (True, False)
+    """
+    return name in WITH_TEST_SET
 
 
 def at_hand(name: str) -> bool:

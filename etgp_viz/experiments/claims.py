@@ -1,91 +1,56 @@
-"""The claims of the paper, checked against a table of results.
+"""The claims of the paper and a referee's questions, checked against a table of results.
 
-Each verdict is *holds here*, *does not hold here* or *not tested here*. No verdict is hard-coded:
-a claim is a function of the table that returns comparisons, with their figures and whether
-they came out as the paper says.
+No verdict is hard-coded. The rules are in `etgp_viz.experiments.intervals` (one comparison) and in
+`etgp_viz.experiments.verdicts` (a claim); `etgp_viz.experiments.paper_claims` and
+`etgp_viz.experiments.referee` say what is compared. `page` says first where ETGP is behind.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from etgp_viz.experiments import comparisons
-from etgp_viz.experiments.comparisons import CLOSE, COMPETITIVE, ORDER, Comparison, Evidence
+from etgp_viz.datasets import has_test_set
+from etgp_viz.experiments.budgets import describe_data, unfinished
+from etgp_viz.experiments.comparisons import LOSES, WINS, Comparison, Duel, Evidence
+from etgp_viz.experiments.intervals import LEVEL, MARGINS
+from etgp_viz.experiments.paper_claims import CLAIMS
+from etgp_viz.experiments.referee import QUESTIONS
 from etgp_viz.experiments.results import made_by
+from etgp_viz.experiments.settings import short_name
+from etgp_viz.experiments.verdicts import FAILS, HOLDS, OPEN, UNTESTED, Claim, Finding
 
-__all__ = ["CLAIMS", "Claim", "Comparison", "Finding", "examine", "page"]
-
-HOLDS, FAILS, UNTESTED = "holds here", "does not hold here", "not tested here"
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A claim of the paper.
-
-    Attributes
-    ----------
-    name, where, words : a short name, the section of the paper, the claim in a sentence
-    rule : what is compared, and when the claim counts as true
-    compare : evidence → comparisons; none if the table has nothing to compare
-    share : the share of comparisons that must come out as claimed; 1 for all
-    """
-
-    name: str
-    where: str
-    words: str
-    rule: str
-    compare: Callable[[Evidence], Iterator[Comparison]]
-    share: float = 1.0
-
-    def examine(self, evidence: Evidence) -> Finding:
-        """Check the claim against the evidence."""
-        finding = Finding(self, UNTESTED, tuple(self.compare(evidence)))
-        if not finding.comparisons:
-            return finding
-        holds = finding.num_as_claimed >= self.share * len(finding.comparisons)
-        return replace(finding, verdict=HOLDS if holds else FAILS)
+__all__ = [
+    "CLAIMS",
+    "FAILS",
+    "HOLDS",
+    "OPEN",
+    "QUESTIONS",
+    "UNTESTED",
+    "Claim",
+    "Comparison",
+    "Finding",
+    "examine",
+    "page",
+]
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A claim, its verdict (`HOLDS`, `FAILS` or `UNTESTED`), and the comparisons behind it."""
-
-    claim: Claim
-    verdict: str
-    comparisons: tuple[Comparison, ...]
-
-    @property
-    def num_as_claimed(self) -> int:
-        """The number of comparisons that came out as claimed."""
-        return sum(comparison.as_claimed for comparison in self.comparisons)
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.verdict.upper()}: {self.claim.words} ({self.claim.where})",
-            f"    Rule: {self.claim.rule}",
-        ]
-        if total := len(self.comparisons):
-            lines.append(f"    As claimed in {self.num_as_claimed} of {total} comparisons:")
-        for comparison in self.comparisons:
-            lines.append(f"    {'✓' if comparison.as_claimed else '✗'} {comparison.words}")
-        return "\n".join(lines)
-
-
-def examine(table: pd.DataFrame, *, paper: bool = False) -> tuple[Finding, ...]:
+def examine(
+    table: pd.DataFrame, *, paper: bool = False, claims: Sequence[Claim] = CLAIMS
+) -> tuple[Finding, ...]:
     """Every claim with its verdict.
 
     Parameters
     ----------
     table : of `etgp_viz.experiments.load` or `etgp_viz.experiments.reference`
     paper : pick the SVGPs on test rows, as the paper did
+    claims : by default the paper's; a referee's are `QUESTIONS`
 
     Returns
     -------
-    tuple of `Finding`, one for each claim in `CLAIMS`
+    tuple of `Finding`, one for each claim
 
     Examples
     --------
@@ -97,181 +62,81 @@ def examine(table: pd.DataFrame, *, paper: bool = False) -> tuple[Finding, ...]:
     'avila: better than SVGP'
     """
     evidence = Evidence(table, paper)
-    return tuple(claim.examine(evidence) for claim in CLAIMS)
+    return tuple(claim.examine(evidence) for claim in claims)
 
 
 def page(table: pd.DataFrame, *, paper: bool = False) -> str:
-    """The findings of `examine` as text, below what a reader must know about the table."""
+    """The findings of `examine` as text: where ETGP is behind, how to read it, all verdicts."""
     evidence = Evidence(table, paper)
-    findings = tuple(claim.examine(evidence) for claim in CLAIMS)
+    claims, questions = (
+        [claim.examine(evidence) for claim in group] for group in (CLAIMS, QUESTIONS)
+    )
+    sections = (
+        ("Where ETGP is behind", [*_behind(list(evidence.duels(beyond=True)))]),
+        ("How to read this page", [*_how_to_read(evidence, paper)]),
+        (
+            "Data and budgets",
+            [*describe_data(evidence.table), *unfinished(evidence.table), made_by(table)],
+        ),
+        (f"The paper's claims: {_counts(claims)}", ["\n\n".join(map(str, claims))]),
+        (f"A referee's questions: {_counts(questions)}", ["\n\n".join(map(str, questions))]),
+    )
+    return "\n\n\n".join(
+        "\n".join([title, "-" * len(title), *filter(None, lines)]) for title, lines in sections
+    )
+
+
+def _counts(findings: Sequence[Finding]) -> str:
     counts = Counter(finding.verdict for finding in findings)
+    partly = sum(finding.is_partly_tested for finding in findings)
+    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (HOLDS, FAILS, OPEN, UNTESTED))
+    return f"{words} ({partly} of them partly tested)"
+
+
+def _behind(duels: Sequence[Duel]) -> Iterator[str]:
+    """The duels in which ETGP is behind, those that are decided first; then how many it wins."""
+    lost = [duel for duel in duels if duel.result == LOSES]
+    behind = [duel for duel in duels if duel not in lost and duel.lead.mean < 0.0]
+    yield "The best ETGP against the paper's best SVGP, and against each rival beyond the paper."
+    for title, some in (("ETGP loses", lost), ("Behind on average, but not for certain", behind)):
+        yield f"{title}, {len(some)} of {len(duels)}:"
+        for duel in some:
+            score = duel.etgp.metric.replace("_", "-")
+            name = short_name(duel.etgp.dataset)
+            yield f"    {name}, {score}: {duel.etgp} against {duel.rival}: {duel.lead}"
+    yield f"ETGP wins {sum(duel.result == WINS for duel in duels)} of {len(duels)}."
+
+
+def _how_to_read(evidence: Evidence, paper: bool) -> Iterator[str]:
     seeds = sorted(set(evidence.summary["seeds"])) or [0]
     over = f"{seeds[0]}" + (f" to {seeds[-1]}" if seeds[-1] > seeds[0] else "")
     over += " seed" + "s" * (seeds[-1] != 1)
     rows = "on TEST rows, as in the paper" if paper else "on validation rows"
-    head = [
-        f"Data sets: {', '.join(evidence.datasets) or 'none'}.",
-        f"Configurations of ETGPs were picked on validation rows; those of SVGPs {rows}.",
-        "The best of several models is the one with the best score of the same kind on validation "
-        "rows.",
-        f"Means over {over}, ± standard error; with so few seeds a small lead means little. Models "
-        "are compared seed by seed, because a seed also decides the splits.",
-        ", ".join(f"{counts[verdict]} {verdict}" for verdict in (HOLDS, FAILS, UNTESTED)) + ".",
-        made_by(table),
-    ]
-    return "\n".join(head) + "\n\n" + "\n\n".join(map(str, findings))
-
-
-_ABOVE = "the first is above the second, on average over the seeds that both have"
-_NEAR = f"the first is at most {CLOSE} or two standard errors of the difference below the second"
-
-CLAIMS = (
-    Claim(
-        "competitive",
-        "section 6, conclusions",
-        "ETGP is as good as the sparse GPs it is compared with, or better.",
-        f"accuracy of the best ETGP and of the best SVGP, on every data set: {_NEAR}",
-        comparisons.competitive,
-    ),
-    Claim(
-        "avila: better than SVGP",
-        "section 5.1",
-        "On avila, LINEAR and TANH are more accurate than SVGP with separate kernels.",
-        f"accuracy: {_ABOVE}",
-        comparisons.avila_beats_svgp,
-    ),
-    Claim(
-        "avila: near RBFCORR",
-        "section 5.1",
-        "On avila, TANH is comparable with SVGPs whose processes are mixed.",
-        f"accuracy of TANH and of the best RBFCORR: {_NEAR}",
-        comparisons.avila_near_rbfcorr,
-    ),
-    Claim(
-        "large data sets",
-        "section 5.1",
-        "With many rows and classes, ETGP is clearly more accurate than stationary SVGPs.",
-        f"accuracy on devangari and characterfont: {_ABOVE}",
-        comparisons.large_sets,
-    ),
-    Claim(
-        "vowel: shared is best",
-        "section 5.1",
-        "On vowel, whose test speakers are new, SVGP with a shared kernel is the most accurate.",
-        f"accuracy of SVGP RBF shared against separate, and against the best ETGP: {_ABOVE}",
-        comparisons.vowel_shared_is_best,
-    ),
-    Claim(
-        "vowel: some runs match",
-        "section 5.1",
-        "Some ETGP runs on vowel, mostly with much dropout, reach the shared kernel's accuracy.",
-        "the highest test accuracy of all ETGP runs against the mean of SVGP RBF shared",
-        comparisons.vowel_some_runs,
-    ),
-    Claim(
-        "absenteeism: similar",
-        "section 5.1",
-        "On absenteeism, ETGP is about as accurate as stationary SVGPs.",
-        f"accuracy of LINEAR and TANH against the best stationary SVGP: {_NEAR}",
-        comparisons.absenteeism_similar,
-    ),
-    Claim(
-        "SAL is the worst flow",
-        "section 5.1 and appendix",
-        "Of the three flows, SAL gives the lowest accuracy on every data set.",
-        f"accuracy of LINEAR, and of TANH, against SAL: {_ABOVE}",
-        comparisons.sal_is_worst,
-    ),
-    Claim(
-        "sharing costs accuracy",
-        "section 5.1",
-        "Sharing kernel and inducing points makes stationary SVGPs less accurate, except on vowel.",
-        f"accuracy of separate against shared: {_ABOVE}",
-        comparisons.sharing_costs,
-    ),
-    Claim(
-        "log-likelihood follows accuracy",
-        "section 5.1 and appendix",
-        "Log-likelihoods tell the same story as accuracies.",
-        "where the best ETGP is at least as accurate as the best stationary SVGP, its mean "
-        "log-likelihood is higher too",
-        comparisons.likelihood_follows,
-    ),
-    Claim(
-        "BA on small data",
-        "section 5.1",
-        "On small data sets, the Bayesian average has a much better log-likelihood than the point "
-        "estimate.",
-        f"log-likelihood of BA against PE on vowel and absenteeism, flow by flow: {_ABOVE}",
-        comparisons.bayesian_helps_small,
-    ),
-    Claim(
-        "BA on larger data",
-        "section 5.1",
-        "On medium and large data sets, the Bayesian average gains nothing.",
-        f"log-likelihood of PE against BA on avila, devangari, characterfont: {_NEAR}",
-        comparisons.bayesian_no_gain_large,
-    ),
-    Claim(
-        "NNET is often worse",
-        "section 5.2",
-        "The neural-network kernel is often less accurate than the arc-cosine kernel and ETGP.",
-        f"accuracy on every data set, in more than half of the comparisons: {_ABOVE}",
-        comparisons.neural_kernel_is_worse,
-        share=0.51,
-    ),
-    Claim(
-        "better than non-stationary kernels",
-        "section 5.2",
-        "ETGP beats both non-stationary kernels, also in log-likelihood (accuracy: not on vowel).",
-        f"accuracy and log-likelihood of the best ETGP against ARCCOS and NNET: {_ABOVE}",
-        comparisons.beats_non_stationary,
-    ),
-    Claim(
-        "training: an order of magnitude",
-        "section 5.3",
-        "An epoch of ETGP is about ten times faster than one of SVGP with separate kernels.",
-        f"medians over turns of a few steps, on equal batches: at least {ORDER:.0f} times, against "
-        "GPflow's own SVGP and against batched operations (in brackets: with quartiles)",
-        comparisons.order_of_magnitude,
-    ),
-    Claim(
-        "training: shared is competitive",
-        "section 5.3",
-        "SVGP with a shared kernel trains about as fast as ETGP.",
-        f"medians over turns of a few steps, on equal batches: at most {COMPETITIVE:.0f} times as "
-        "long (batched)",
-        comparisons.shared_is_competitive,
-    ),
-    Claim(
-        "prediction: an order of magnitude",
-        "appendix, prediction time",
-        "Predictions of ETGP can be ten times faster than those of SVGP.",
-        f"prediction of 1000 rows, each after its own training, SVGP batched: at least {ORDER:.0f} "
-        "times on some data set",
-        comparisons.prediction_time,
-        share=1e-9,
-    ),
-    Claim(
-        "fewer inducing points regularise",
-        "section 5.4",
-        "On vowel, ETGP becomes more accurate with fewer inducing points.",
-        f"accuracy with fewer M against the largest M, in more than half of the cases: {_ABOVE}",
-        comparisons.fewer_regularise,
-        share=0.51,
-    ),
-    Claim(
-        "fewer inducing points are enough",
-        "section 5.4",
-        "On avila and absenteeism, ETGP with fewer inducing points matches SVGP with all of them.",
-        f"accuracy: {_NEAR}",
-        comparisons.fewer_match,
-    ),
-    Claim(
-        "fewer inducing points, BA",
-        "appendix, using less inducing points",
-        "With fewer inducing points, the Bayesian average has the better log-likelihood.",
-        f"log-likelihood of BA against PE at every smaller M: {_ABOVE}",
-        comparisons.fewer_bayesian,
-    ),
-)
+    fixed = [short_name(name) for name in evidence.datasets if has_test_set(name)]
+    yield f"Means over {over}. Passes over the training rows and seconds are those of a median run."
+    yield (
+        "Models are compared seed by seed. In brackets is the "
+        f"{LEVEL:.0%} interval of the lead (Student's t; corrected after Nadeau and Bengio where "
+        "every seed draws its own test rows). One seed has no interval, and decides nothing."
+    )
+    if fixed:
+        speakers = " (on vowel: other speakers)" if "vowel" in fixed else ""
+        yield (
+            f"The test rows of {' and '.join(fixed)} are published: there the interval covers "
+            f"training, not other test rows{speakers}."
+        )
+    yield (
+        f"The margin is {MARGINS['accuracy']} in accuracy and {MARGINS['log_likelihood']} nats in "
+        "log-likelihood, whatever the noise. A model is better if the interval of its lead is "
+        "above 0 and the mean is at least the margin; it is not if the interval is below the "
+        "margin. A model is better or close if the interval is above −margin; it is not if the "
+        "interval is below. ✓ as claimed, ✗ not as claimed, ? neither: undecided."
+    )
+    yield (
+        f"Chance decides a comparison wrongly in at most {(1.0 - LEVEL) / 2.0:.1%} of cases. There "
+        "are many comparisons, so a few may be wrong."
+    )
+    yield (
+        f"Configurations of ETGPs were picked on validation rows; those of rivals {rows}. The best "
+        "of several models is the one with the best score of the same kind on validation rows."
+    )

@@ -7,12 +7,20 @@ paper    the paper's data sets and the paper's settings  tens of thousands of ho
                                                          core: for a cluster, or in parts
 =======  ==============================================  =================================
 
-The networks, learning rates and steps of the laptop preset were found in short trials. The networks
-on avila, leaves100 and vowel were judged on validation rows: on vowel on those of six draws of a
-speaker, three of which are the preset's, on the other two on other draws than the preset's. Test
-scores of earlier runs of the grid had been seen before that. On avila an SVGP with separate kernels
-gets about as much time as ETGP LINEAR, and one seed. Each model has a single configuration there,
-so there is nothing to choose, and few rows are set aside.
+*Equal conditions.* On a data set all models are trained alike in quick and laptop: on mini-batches
+of the same size, until the validation rows show no improvement for the same number of steps, with
+the same limit in seconds; and every model has the same number of tries, configurations to choose
+between on the validation rows. These rows thus serve twice, to stop and to choose. scikit-learn's
+models are trained by scikit-learn's own methods, with as many tries. A run that reaches the limit
+depends on the speed of the machine; the column ``stopped`` says which do. The paper preset has the
+paper's fixed number of steps, and the paper's tries: more for ETGP than for an SVGP.
+
+*What was tuned before.* The networks and learning rates of the laptop preset were found in short
+trials, for ETGP and SVGPs alone. The networks on avila, leaves100 and vowel were judged on
+validation rows: on vowel on those of six draws of a speaker, three of which are the preset's, on
+the other two on other draws than the preset's. Test scores of earlier runs of the grid had been
+seen before that. On avila every model has a single try, so there is nothing to choose, and few rows
+are set aside.
 """
 
 from __future__ import annotations
@@ -20,71 +28,80 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 
 from etgp_viz.checks import check_choice, fail
-from etgp_viz.experiments.settings import MODELS, SPEED, Run
+from etgp_viz.experiments.settings import MODELS, OFF_THE_SHELF, SPEED, Run
 from etgp_viz.rivals import names
 
 __all__ = ["PRESETS", "expected_seconds", "grid"]
 
-#: models that are also trained with fewer inducing points
+#: models that are also trained with fewer inducing points, with one try
 FEWER = ("etgp-linear", "etgp-tanh", "svgp-rbf-separate", "svgp-rbf-shared")
+#: rivals that the laptop preset trains with one seed, to save time
+ONE_SEED = ("svgp-rbfcorr", "svgp-arccos", "svgp-nnet", "svgp-robustmax", "svgp-deep")
 
 
 @dataclass(frozen=True)
 class Network:
-    """The network of an ETGP."""
+    """A network: its shape and its regularisation."""
 
     hidden: tuple[int, ...]
     dropout: float
     weight_decay: float = 1e-5
 
 
-@dataclass(frozen=True)
-class Budget:
-    """Number of steps, rows of a step, and learning rates to choose between on validation rows."""
-
-    steps: int
-    batch_size: int
-    rates: tuple[float, ...] = (0.01,)
+#: what scikit-learn's models try, scikit-learn's own defaults first, by the name of the setting
+SETTINGS = {"weight_decay": (0.5, 0.005), "learning_rate": (0.1, 0.03)}
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The runs on one data set.
+    """The runs on one data set: what is tried, and how long every model is trained.
 
     Attributes
     ----------
-    networks : to choose between on validation rows (ETGP)
-    etgp, svgp : how long each is trained
-    sal : the same for SAL where it needs smaller steps than the other flows, otherwise None
+    networks, network_rates : to choose between, in all combinations, for models with a network
+    rates : learning rates to choose between, for the other models that `etgp_viz.fit` trains
+    off_the_shelf : how many `SETTINGS` to choose between, for scikit-learn's models
+    batch_size, patience, max_seconds, steps, start : of every model, see `Run`
     fewer : numbers of inducing points, besides the preset's, for the models in `FEWER`
-    one_seed : whether the SVGPs are trained with the first seed alone, to save time
     num_monte_carlo : draws per row in an SVGP's ELBO
     validation : share of the training rows that is set aside
-    final_rate : share of the learning rate that is left at the end
     speed : rounds of the race of steps, with the first network and with no hidden layer (flows that
         are linear in x), which shows the cost of the network; 0 for no race
     """
 
     networks: tuple[Network, ...]
-    etgp: Budget
-    svgp: Budget
-    sal: Budget | None = None
+    rates: tuple[float, ...]
+    network_rates: tuple[float, ...] = (0.01,)
+    off_the_shelf: int = 2
+    batch_size: int = 200
+    patience: int | None = 300
+    max_seconds: float | None = 20.0
+    steps: int = 100_000
+    start: str = "draw"
     fewer: tuple[int, ...] = ()
-    one_seed: bool = False
-    num_monte_carlo: int = 100
+    num_monte_carlo: int = 20
     validation: float = 0.1
-    final_rate: float = 0.01
     speed: int = 0
 
-    def budget(self, run: Run) -> Budget:
-        """How long the model of a run is trained."""
-        if run.sharing:
-            return self.svgp
-        return self.sal if self.sal and run.model == "etgp-sal" else self.etgp
+    def tries(self, kind: names.Model) -> list[dict[str, Any]]:
+        """The settings of a model to choose between on validation rows."""
+        if kind.has_network:
+            networks = list(self.networks)
+            if not kind.has_bayesian_average:  # a deep kernel, which dropout may harm: once without
+                networks[0] = replace(networks[0], dropout=0.0)
+            return [
+                {**asdict(network), "learning_rate": rate}
+                for rate, network in product(self.network_rates, networks)
+            ]
+        if kind.is_trained_by_fit:
+            return [{"learning_rate": rate} for rate in self.rates]
+        setting = OFF_THE_SHELF[kind.variant]
+        return [{setting: value} for value in SETTINGS[setting][: self.off_the_shelf]]
 
 
 @dataclass(frozen=True)
@@ -95,23 +112,25 @@ class Preset:
     other: Recipe
     num_inducing: tuple[int, ...]
     seeds: tuple[int, ...]
+    one_seed: tuple[str, ...] = ()  # names of `etgp_viz.build` that get the first seed alone
 
     def recipe(self, dataset: str) -> Recipe:
         """The recipe for a data set."""
         return self.recipes.get(dataset, self.other)
 
 
+_SHORT: dict[str, Any] = {
+    "rates": (0.02,),
+    "off_the_shelf": 1,
+    "patience": 100,
+    "max_seconds": 5.0,
+}
 QUICK = Preset(
     recipes={
-        "digits": Recipe((Network((100,), 0.25),), Budget(300, 500), Budget(400, 200, (0.05,))),
-        "vowel": Recipe((Network((100,), 0.75, 1.0),), Budget(300, 500), Budget(400, 200, (0.05,))),
+        "digits": Recipe((Network((100,), 0.25),), **_SHORT),
+        "vowel": Recipe((Network((100,), 0.75, 1.0),), **_SHORT),
     },
-    other=Recipe(
-        (Network((100,), 0.25), Network((100,), 0.5, 0.01)),
-        Budget(400, 500),
-        Budget(400, 200, (0.05,)),
-        num_monte_carlo=20,
-    ),
+    other=Recipe((Network((100,), 0.25),), **_SHORT),
     num_inducing=(20,),
     seeds=(0,),
 )
@@ -120,55 +139,46 @@ LAPTOP = Preset(
     recipes={
         "vowel": Recipe(
             (Network((200,), 0.75, 1.0), Network((200,), 0.75, 4.0)),
-            Budget(400, 500),
-            Budget(600, 200, (0.02, 0.05)),
-            fewer=(50, 20),
-            num_monte_carlo=20,
+            rates=(0.02, 0.05),
+            fewer=(20,),
             speed=20,
         ),
         "absenteeism": Recipe(
             (Network((50,), 0.5), Network((50,), 0.75)),
-            Budget(400, 500),
-            Budget(500, 200, (0.02,)),
+            rates=(0.02, 0.05),
             fewer=(20,),
-            num_monte_carlo=20,
         ),
         "avila": Recipe(
             (Network((100, 100), 0.05, 1e-4),),
-            Budget(12000, 1000),
-            Budget(4000, 200, (0.02,)),
-            sal=Budget(6000, 500, (0.002,)),
-            one_seed=True,
-            num_monte_carlo=20,
+            rates=(0.02,),
+            off_the_shelf=1,
+            batch_size=500,
+            max_seconds=60.0,
             validation=0.05,
             speed=20,
         ),
         "leaves100": Recipe(
             (Network((200,), 0.5, 0.3), Network((200,), 0.5, 1.0)),
-            Budget(600, 270, (0.02,)),
-            Budget(450, 200, (0.05,)),
-            sal=Budget(600, 270, (0.002,)),
-            num_monte_carlo=20,
+            rates=(0.02, 0.05),
+            max_seconds=30.0,
             speed=10,
         ),
         "digits": Recipe(
             (Network((400,), 0.75, 0.01), Network((200,), 0.5, 0.01)),
-            Budget(800, 400),
-            Budget(800, 200, (0.02,)),
-            num_monte_carlo=20,
+            rates=(0.02, 0.05),
             speed=20,
         ),
     },
     other=Recipe(
         (Network((200,), 0.5, 0.01), Network((200, 200), 0.15, 1e-4)),
-        Budget(2000, 500),
-        Budget(1500, 200, (0.02, 0.05)),
+        rates=(0.02, 0.05),
+        max_seconds=60.0,
         fewer=(20,),
-        num_monte_carlo=20,
         speed=20,
     ),
     num_inducing=(100,),
     seeds=(0, 1, 2),
+    one_seed=ONE_SEED,
 )
 
 
@@ -181,8 +191,10 @@ def _networks(widths: Sequence[int], dropouts: Sequence[float]) -> tuple[Network
 
 def _paper(networks: tuple[Network, ...], steps: int) -> Recipe:
     """15 000 epochs of a small data set or 500 of a large one, in batches of 1 000 rows."""
-    budget = Budget(steps, 1000, (0.01, 0.001))
-    return Recipe(networks, budget, budget, final_rate=1.0, speed=20)
+    rates = (0.01, 0.001)
+    draws: dict[str, Any] = {"num_monte_carlo": 100, "speed": 20}
+    fixed: dict[str, Any] = {"batch_size": 1000, "steps": steps, "patience": None}
+    return Recipe(networks, rates, rates, max_seconds=None, start="paper", **fixed, **draws)
 
 
 _SMALL = (25, 50, 100)
@@ -280,29 +292,28 @@ def _counts(preset: Preset, dataset: str, model: str) -> tuple[int, ...]:
 
 def _has_seed(preset: Preset, run: Run) -> bool:
     """Whether the model of a run is trained with its seed; the race is run once."""
-    if run.model == SPEED:
-        return run.seed == preset.seeds[0]
-    one_seed = run.sharing and preset.recipe(run.dataset).one_seed
-    return run.seed in (preset.seeds[:1] if one_seed else preset.seeds)
+    is_once = run.model == SPEED or run.model in preset.one_seed
+    return run.seed in (preset.seeds[:1] if is_once else preset.seeds)
 
 
 def _runs(recipe: Recipe, run: Run) -> Iterator[Run]:
     """A model on a data set in every configuration of the recipe."""
-    run = replace(run, validation=recipe.validation, final_rate=recipe.final_rate)
+    common = {name: getattr(recipe, name) for name in ("batch_size", "validation", "start")}
+    run = replace(run, final_rate=1.0, **common)
     if run.model == SPEED:
         if recipe.speed:
-            run = replace(run, steps=recipe.speed, batch_size=recipe.etgp.batch_size)
+            run = replace(run, steps=recipe.speed)
             for hidden in dict.fromkeys((recipe.networks[0].hidden, ())):
                 yield replace(run, hidden=hidden)
         return
-    budget = recipe.budget(run)
-    run = replace(run, steps=budget.steps, batch_size=budget.batch_size)
-    for rate in budget.rates:
-        run = replace(run, learning_rate=rate)
-        if run.sharing:
-            yield replace(run, num_monte_carlo=recipe.num_monte_carlo)
-        else:
-            yield from (replace(run, **asdict(network)) for network in recipe.networks)
+    if run.kind.is_trained_by_fit:
+        budget = {name: getattr(recipe, name) for name in ("steps", "patience", "max_seconds")}
+        run = replace(run, **budget)
+    if run.kind.is_monte_carlo:
+        run = replace(run, num_monte_carlo=recipe.num_monte_carlo)
+    tries = recipe.tries(run.kind)
+    for settings in tries[:1] if run.num_inducing in recipe.fewer else tries:
+        yield replace(run, **settings)
 
 
 # --- how long a grid takes, from the operations of a step and the speed of one ordinary core -----
@@ -320,14 +331,15 @@ SIZES = {
 OTHER_SIZE = (20, 50, 5000, 2000)
 
 # Seconds on one thread of an ordinary core, gradients included.
-START = {True: 12.0, False: 5.0}  # ETGP or SVGP: data, k-means, tracing, compiling
+START = {True: 12.0, False: 5.0}  # with a network or without: data, k-means, tracing, compiling
+AT_ONCE = 0.1  # for each class, of a model of scikit-learn
 RACE, RACE_CLASS = 30.0, 1.4  # tracing of seven models and their rounds; for each class
 STEP = 2.5e-3  # what a step takes however small it is
 PRODUCT = 0.15e-9  # a multiply–add in the large products of a network, in float32
 FACTOR = 0.55e-9  # one in the Cholesky factors and products of a process
 SOFTMAX = 3e-9  # a class of a row at one node or draw, and as much for each parameter of its flow
 NODES = 20
-PREDICTIONS = 3  # probabilities, log densities, and those of the details
+PREDICTIONS, ROUNDS = 2, 4  # of all rows: probabilities, log densities; of 1000 rows, to time them
 
 
 def expected_seconds(runs: Iterable[Run], workers: int = 1) -> float:
@@ -336,7 +348,7 @@ def expected_seconds(runs: Iterable[Run], workers: int = 1) -> float:
 
 
 def _seconds(run: Run) -> float:
-    """Expected seconds of a run on one core.
+    """Expected seconds of a run on one core, if it reaches its limit.
 
     A step has C processes (ETGP: one) of M²(M + B) multiply–adds, their kernels of M² + B(D + M)
     for each inducing point (one kernel if it is shared), B passes through a network of W weights,
@@ -345,12 +357,20 @@ def _seconds(run: Run) -> float:
     C, D, N, predicted = SIZES.get(run.dataset, OTHER_SIZE)
     if run.model == SPEED:
         return RACE + RACE_CLASS * C
-    B, M, P = min(run.batch_size, N), run.num_inducing, names.MODELS[run.model].num_params
-    processes, draws = (1, NODES) if run.is_etgp else (C, run.num_monte_carlo)
+    kind = run.kind
+    if not kind.is_trained_by_fit:
+        return START[False] + AT_ONCE * C
+    B, M, P = min(run.batch_size, N), run.num_inducing, max(kind.num_params, kind.has_network)
+    processes = C if kind.family == "svgp" else 1
     kernels = 1 if run.sharing == "shared" else processes
     gp = processes * M * M * (M + B) + kernels * M * (M * M + B * (D + M))
     W = sum(a * b for a, b in pairwise((D, *run.hidden, P * C))) if P else 0
     term = SOFTMAX * C * (1 + P)
+    draws = run.num_monte_carlo if kind.is_monte_carlo else NODES
     step = STEP + FACTOR * gp + PRODUCT * B * W + term * B * draws
-    row = run.samples * (PRODUCT * W + term * NODES) / 3.0 if P else 1000.0 * term
-    return START[run.is_etgp] + step * run.steps + PREDICTIONS * row * predicted
+    row = names.PREDICTIVE_DRAWS * term if kind.is_monte_carlo else 0.0
+    if kind.has_bayesian_average:
+        row = run.samples * (PRODUCT * W + term * NODES) / 3.0
+    training = min(step * run.steps, run.max_seconds or np.inf)
+    rows = PREDICTIONS * predicted + ROUNDS * min(predicted, 1000)
+    return START[kind.has_network] + training + row * rows

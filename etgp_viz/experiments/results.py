@@ -31,7 +31,7 @@ from tqdm.auto import tqdm
 from etgp_viz.checks import check_count, check_installed, fail
 from etgp_viz.experiments.presets import grid
 from etgp_viz.experiments.scoring import closest_look
-from etgp_viz.experiments.settings import COLUMNS, TEXT_COLUMNS, Outcome, Run
+from etgp_viz.experiments.settings import ADDED_COLUMNS, COLUMNS, TEXT_COLUMNS, Outcome, Run
 from etgp_viz.files import GrowingTable, TableContents, write
 from etgp_viz.timing.log import describe_machine
 
@@ -76,6 +76,7 @@ class ResultFile:
         if not self._file.has_begun:
             self._file.begin({"command": command, "machine": describe_machine()})
         self._read()
+        self._file.add_columns()
 
     def _read(self) -> int:
         """Note which runs are finished; return the number of bytes that hold whole runs."""
@@ -112,7 +113,8 @@ def load(path: str | Path) -> pd.DataFrame:
 
     Parameters
     ----------
-    path : what `carry_out` or ``etgp-viz experiment`` wrote, in this version or in 0.1
+    path : what `carry_out` or ``etgp-viz experiment`` wrote, in this version or in 0.1, whose files
+        lack some of the columns: those are empty
 
     Returns
     -------
@@ -126,7 +128,7 @@ def load(path: str | Path) -> pd.DataFrame:
     frame = pd.DataFrame(latest, columns=list(COLUMNS))
     for name in COLUMNS:
         if name not in TEXT_COLUMNS:
-            frame[name] = pd.to_numeric(frame[name].replace("", None))
+            frame[name] = pd.to_numeric(frame[name].replace(["", "nan"], None))
     frame.attrs = header
     return frame
 
@@ -141,7 +143,7 @@ def load_detail(path: str | Path, run_id: str) -> dict[str, Any]:
 
     Returns
     -------
-    dictionary, see `etgp_viz.experiments.run.detail`
+    dictionary, see `etgp_viz.experiments.details.detail`
     """
     file = details_folder(path) / f"{run_id}.json"
     try:
@@ -175,7 +177,8 @@ def made_by(table: pd.DataFrame) -> str:
 
 
 def _file(path: str | Path) -> GrowingTable:
-    return GrowingTable(path, COLUMNS, "output", "a result file of a grid of experiments")
+    kind = "a result file of a grid of experiments"
+    return GrowingTable(path, COLUMNS, "output", kind, added=ADDED_COLUMNS)
 
 
 def _whole_runs(file: GrowingTable) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
@@ -386,7 +389,7 @@ def reference_detail(run_id: str) -> dict[str, Any]:
 
     Returns
     -------
-    dictionary, see `etgp_viz.experiments.run.detail`
+    dictionary, see `etgp_viz.experiments.details.detail`
 
     Examples
     --------

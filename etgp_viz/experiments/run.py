@@ -14,7 +14,8 @@ import gc
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module, metadata
 from typing import Any, NamedTuple
 
@@ -22,8 +23,9 @@ import numpy as np
 
 from etgp_viz import datasets
 from etgp_viz.datasets import Dataset
-from etgp_viz.experiments.scoring import reliability, scores
-from etgp_viz.experiments.settings import COLUMNS, SPEED, SPLITS, Outcome, Run
+from etgp_viz.experiments.details import detail
+from etgp_viz.experiments.scoring import calibrated_ece, scores
+from etgp_viz.experiments.settings import COLUMNS, OFF_THE_SHELF, SPEED, SPLITS, Outcome, Run
 from etgp_viz.rivals.names import ETGPS, SHARING
 from etgp_viz.timing.processes import MIB, peak_memory, resident_memory
 
@@ -31,14 +33,14 @@ __all__ = [
     "CONTESTANTS",
     "Prediction",
     "Trained",
-    "detail",
     "execute",
-    "principal_directions",
     "train",
 ]
 
 PACKAGES = ("etgp-viz", "gpflow", "tensorflow", "numpy")
+SCORES_OF_PATIENCE = 10  # validation scores in as many steps as training is patient
 TIMED_ROWS = 1000
+TIMED_ROUNDS = 3
 STEPS_OF_A_TURN = 3
 
 #: who takes turns in a run of the model ``"speed"``: model, sharing, implementation
@@ -83,7 +85,9 @@ def execute(run: Run) -> Outcome:
     trained = results.pop()
     common = _training_row(trained) | {"memory_mib": (peak - base) / MIB}
     predictions = {inference: trained.predict(inference) for inference in trained.inferences}
-    rows = [common | _prediction_row(trained, *item) for item in predictions.items()]
+    rows = [common | _prediction_row(*item) for item in predictions.items()]
+    rows[0] |= _latent_row(trained)  # of the point estimate
+    rows = [row | timed for row, timed in zip(rows, _predict_in_turns(trained), strict=True)]
     tested = {inference: splits["test"] for inference, splits in predictions.items()}
     return Outcome(_complete(run, data, rows), detail(trained, tested))
 
@@ -100,7 +104,10 @@ def _give_back_memory() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """A trained model with its data and its history."""
+    """A trained model with its data, and what `etgp_viz.fit` says about its training.
+
+    A model of scikit-learn, which is trained at once, has no history.
+    """
 
     run: Run
     data: Dataset
@@ -110,19 +117,20 @@ class Trained:
 
     @property
     def inferences(self) -> dict[str, int | None]:
-        """Way of predicting → dropout draws; an SVGP has its point estimate alone."""
-        return {"pe": None, "ba": self.run.samples} if self.run.is_etgp else {"pe": None}
+        """Way of predicting → dropout draws."""
+        has_both = self.run.kind.has_bayesian_average
+        return {"pe": None, "ba": self.run.samples} if has_both else {"pe": None}
 
     def as_trained(self) -> contextlib.AbstractContextManager[None]:
         """A context for predictions with the jitter that training ended with."""
         from etgp_viz.backend import jitter
 
-        return jitter(self.history.jitter)
+        return contextlib.nullcontext() if self.history is None else jitter(self.history.jitter)
 
-    def probabilities(self, X: np.ndarray, samples: int | None = None) -> np.ndarray:
+    def probabilities(self, X: np.ndarray, samples: int | None = None, seed: int = 0) -> np.ndarray:
         """Class probabilities ``[N, C]``."""
         with self.as_trained():
-            return self.model.predict_y(X, samples=samples)[0].numpy()
+            return self.model.predict_y(X, samples=samples, seed=seed)[0].numpy()
 
     def predict(self, inference: str) -> dict[str, Prediction]:
         """Predictions of every scored split, all rows in one call since each size is compiled.
@@ -141,47 +149,71 @@ class Trained:
 
 
 def train(run: Run, data: Dataset) -> Trained:
-    """Build the model of a run and fit it; the learning rate falls to ``final_rate`` of itself."""
+    """Build the model of a run and train it, as the run says or by scikit-learn's own method."""
+    model = _build(run, data)
+    start = time.perf_counter()
+    history = _fit(model, run, data) if run.kind.is_trained_by_fit else None
+    if history is None:
+        model.train(data.train)
+    return Trained(run, data, model, history, time.perf_counter() - start)
+
+
+def _fit(model: Any, run: Run, data: Dataset) -> Any:
+    """Train until the validation rows show no improvement, or for all steps of the run.
+
+    With `patience` the validation rows are scored about ten times in as many steps, and the model
+    ends with the parameters of the best score. Without it, the learning rate falls to
+    ``final_rate`` of itself, and the model ends with the parameters of the best ELBO.
+    """
     from etgp_viz.core.training import fit
 
-    model = _build(run, data)
-    epochs = math.ceil(run.steps / _steps_per_epoch(run, data))
-    start = time.perf_counter()
+    per_epoch = _steps_per_epoch(run, data)
+    epochs = math.ceil(run.steps / per_epoch)
+    options: dict[str, Any] = {"seconds": run.max_seconds}
+    if run.patience is not None:
+        every = max(1, round(run.patience / SCORES_OF_PATIENCE / per_epoch))
+        options |= {"validation": data.part("validation"), "validation_every": every}
+        options["patience"] = max(1, round(run.patience / per_epoch / every))
+    if run.final_rate < 1.0:
+        options["half_life"] = epochs / math.log2(1.0 / run.final_rate)
     history = fit(
         model,
         data.train,
         epochs=epochs,
         batch_size=_batch_size(run, data),
         learning_rate=run.learning_rate,
-        half_life=epochs / math.log2(1.0 / run.final_rate) if run.final_rate < 1.0 else None,
         seed=run.seed,
         progress=False,
+        **options,
     )
     if history.stopped == "interrupted":  # a model that is half trained is not a result
         raise KeyboardInterrupt
-    return Trained(run, data, model, history, time.perf_counter() - start)
+    return history
 
 
 def _build(run: Run, data: Dataset, batched: bool = True) -> Any:
     """The model of a run; an SVGP in batched operations, or in GPflow's, which are slower."""
     from etgp_viz.rivals.build_model import build
 
-    options: dict[str, Any] = {
-        "sharing": run.sharing,
-        "batched": batched,
-        "num_monte_carlo": run.num_monte_carlo,
-    }
-    if run.is_etgp:
-        options = {name: getattr(run, name) for name in ("hidden", "dropout", "weight_decay")}
+    kind = run.kind
+    options: dict[str, Any] = {"start": run.start}
+    if kind.has_network:
+        options |= {name: getattr(run, name) for name in ("hidden", "dropout", "weight_decay")}
         options["precision"] = "float32"  # of the network alone
-    return build(
-        run.model,
-        data.train[0],
-        data.num_classes,
-        num_inducing=run.num_inducing,
-        seed=run.seed,
-        **options,
-    )
+    if kind.family == "svgp":
+        options["batched"] = batched
+    if run.sharing:
+        options["sharing"] = run.sharing
+    if kind.is_monte_carlo:
+        options["num_monte_carlo"] = run.num_monte_carlo
+    if kind.has_inducing_points:
+        options["num_inducing"] = run.num_inducing
+    if not kind.is_trained_by_fit:
+        setting = OFF_THE_SHELF[kind.variant]
+        value = getattr(run, setting)
+        # With C = 1/(2λ) the penalty of logistic regression is λ‖W‖², like a network's.
+        options |= {"C": 0.5 / value} if setting == "weight_decay" else {setting: value}
+    return build(run.model, data.train[0], data.num_classes, seed=run.seed, **options)
 
 
 def _batch_size(run: Run, data: Dataset) -> int:
@@ -200,12 +232,15 @@ def _steps_per_epoch(run: Run, data: Dataset) -> int:
 def _training_row(trained: Trained) -> dict[str, Any]:
     """Times of the epochs: the first, which traces and compiles, and the median of the others.
 
-    A median is little affected by epochs in which the machine did something else.
+    A median is little affected by epochs in which the machine did something else. scikit-learn has
+    no epochs, and no ELBO.
     """
-    seconds = trained.history.seconds
-    later = seconds[1:] if len(seconds) > 1 else [math.nan]
+    history, nan = trained.history, math.nan
+    seconds = [nan] if history is None else history.seconds
+    later = seconds[1:] if len(seconds) > 1 else [nan]
     low, per_epoch, high = np.quantile(later, [0.25, 0.5, 0.75]).tolist()
     steps = _steps_per_epoch(trained.run, trained.data)
+    kind = trained.run.kind
     return {
         "seconds_per_step": per_epoch / steps,
         "seconds_per_step_low": low / steps,
@@ -213,25 +248,73 @@ def _training_row(trained: Trained) -> dict[str, Any]:
         "seconds_per_epoch": per_epoch,
         "first_epoch_seconds": float(seconds[0]),
         "fit_seconds": trained.fit_seconds,
-        "implementation": "etgp" if trained.run.is_etgp else "batched",
-        "epochs": len(seconds),
-        "best_elbo": float(trained.history.best_elbo),
+        "implementation": "batched" if kind.family == "svgp" else kind.family,
+        "epochs": nan if history is None else len(seconds),
+        "stopped": "finished" if history is None else history.stopped,
+        "best_elbo": nan if history is None else float(history.best_elbo),
+        "latent_lost_at_zero": nan,
+        "latent_lost_at_mean": nan,
     }
 
 
-def _prediction_row(
-    trained: Trained, inference: str, predictions: dict[str, Prediction]
-) -> dict[str, Any]:
+def _latent_row(trained: Trained) -> dict[str, Any]:
+    """Nats per test row that are lost if f₀ is set to 0 or to its mean; nothing without f₀."""
+    measure = getattr(trained.model, "latent_contribution", None)
+    if measure is None:
+        return {}
+    with trained.as_trained():
+        latent = measure(trained.data.part("test"))
+    return {
+        "latent_lost_at_zero": float(latent.lost_at_zero),
+        "latent_lost_at_mean": float(latent.lost_at_mean),
+    }
+
+
+def _prediction_row(inference: str, predictions: dict[str, Prediction]) -> dict[str, Any]:
+    """Scores of a way of predicting."""
     row: dict[str, Any] = {"inference": inference}
     for split, prediction in predictions.items():
         row |= {f"{split}_{name}": score for name, score in scores(*prediction).items()}
     if wrong := [name for name, score in row.items() if score != score]:
         raise FloatingPointError(f"predictions are not numbers: {', '.join(wrong)}")
+    expected, name = calibrated_ece(predictions["test"].p), "test_ece_if_calibrated"
+    row |= {name: expected.mean, f"{name}_low": expected.low, f"{name}_high": expected.high}
+    return row
+
+
+def _predict_in_turns(trained: Trained) -> Iterator[dict[str, Any]]:
+    """For each way of predicting: its seconds for 1000 rows, its draws, and the error they leave.
+
+    The ways take turns, and the first round, which may have to compile, does not count; seconds are
+    medians over the others. The error is the standard error of the largest class probability by
+    chance of the draws, mean over rows, and 0 for quadrature. BA has new dropout draws in each
+    round: its error is the standard deviation between rounds.
+    """
     X = np.concatenate([trained.data.part(split)[0] for split in SPLITS])[:TIMED_ROWS]
-    samples = trained.inferences[inference]
-    # The first call may have to compile.
-    times = [_seconds(lambda: trained.probabilities(X, samples)) for _ in range(3)]
-    return row | {"prediction_seconds_per_1000": min(times[1:]) * 1000.0 / len(X)}
+    ways = trained.inferences.values()
+    rounds = [
+        [_timed(partial(trained.probabilities, X, samples, seed)) for samples in ways]
+        for seed in range(1 + TIMED_ROUNDS)
+    ]
+    for samples, predictions in zip(ways, zip(*rounds[1:], strict=True), strict=True):
+        seconds, p = (np.array(part) for part in zip(*predictions, strict=True))
+        draws, error = 0, np.zeros(p.shape[1:])  # [N, C]
+        if samples is not None:
+            draws, error = samples, p.std(axis=0, ddof=1)
+        elif trained.run.kind.is_monte_carlo:
+            draws, error = trained.model.num_predictive, _error_of_draws(trained, X)
+        largest = p[0].argmax(axis=1)[:, None]
+        yield {
+            "prediction_seconds_per_1000": float(np.median(seconds)) * 1000.0 / len(X),
+            "predictive_draws": draws,
+            "prediction_error": float(np.take_along_axis(error, largest, axis=1).mean()),
+        }
+
+
+def _error_of_draws(trained: Trained, X: np.ndarray) -> np.ndarray:
+    """Standard errors ``[N, C]`` of the probabilities of a model that draws its processes."""
+    with trained.as_trained():
+        return trained.model.prediction_error(X).numpy()
 
 
 def _complete(run: Run, data: Dataset, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -313,139 +396,12 @@ def _turn(step: Callable[[], Any]) -> float:
     return float(np.mean([_seconds(step) for _ in range(STEPS_OF_A_TURN)]))
 
 
-def _seconds(action: Callable[[], Any]) -> float:
+def _timed(action: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds that an action takes, and what it returns."""
     start = time.perf_counter()
-    action()
-    return time.perf_counter() - start
+    result = action()
+    return time.perf_counter() - start, result
 
 
-# --- details for a close-up -----------------------------------------------------------------------
-
-ELBO_POINTS = 100
-HARDEST = 8
-CLASSES = 8
-LINE_POINTS = 41
-PROJECTED = 300
-DIGITS = 4
-
-
-def detail(trained: Trained, tested: Mapping[str, Prediction]) -> dict[str, Any]:
-    """What a close-up of a run needs, ready for JSON, in a few tens of kilobytes.
-
-    Inputs have many dimensions and a page has two. Everything is therefore shown along the first
-    principal directions v₁, v₂ of the training rows: f₀ and the flows on the line x̄ + t v₁, the
-    inducing points by their coordinates (v₁ᵀ(z − x̄), v₂ᵀ(z − x̄)). ``tested`` has the predictions of
-    the test rows for each way of predicting. The keys are
-
-    - ``run``: its settings
-    - ``class_names``: C names
-    - ``elbo``: ``epoch`` and ``value``, at most 100 of them
-    - ``confusion``: ``[true class, predicted class, count]`` of the test rows, without zeros
-    - ``reliability``: way of predicting → bins of `etgp_viz.experiments.scoring.reliability`
-    - ``hardest``: the test rows whose labels were least expected: ``row`` (of the data set),
-      ``label``, ``probabilities [C]``
-    - ``line``: along the first principal direction, see `_along_line`
-    - ``projection``: data and inducing points in two dimensions, see `_projection`
-    """
-    point, data, elbo = tested["pe"], trained.data, trained.history.elbo
-    rows = data.rows["test"]
-    centre, directions = principal_directions(data.train[0])
-    counts = np.bincount(point.labels, minlength=data.num_classes)
-    shown = np.sort(np.argsort(-counts, kind="stable")[:CLASSES])
-    epochs = np.unique(np.linspace(0, len(elbo) - 1, ELBO_POINTS).round().astype(int))
-    pairs = np.stack([point.labels, point.p.argmax(axis=1)], axis=1)
-    pairs, pair_counts = np.unique(pairs, axis=0, return_counts=True)
-    return _rounded(
-        {
-            "run": trained.run.settings() | {"id": trained.run.id},
-            "class_names": list(data.class_names),
-            "elbo": {"epoch": epochs, "value": elbo[epochs]},
-            "confusion": np.column_stack([pairs, pair_counts]),
-            "reliability": {
-                way: dataclasses.asdict(reliability(test.p, test.labels))
-                for way, test in tested.items()
-            },
-            "hardest": [
-                {"row": rows[n], "label": point.labels[n], "probabilities": point.p[n]}
-                for n in np.argsort(point.log_p, kind="stable")[:HARDEST]
-            ],
-            "line": _along_line(trained, centre, directions[0], shown),
-            "projection": _projection(trained, centre, directions, shown),
-        }
-    )
-
-
-def principal_directions(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean ``[D]`` and the first two principal directions ``[2, D]`` of the rows of X.
-
-    With one input the second direction is zero. The largest entry of a direction is positive, so
-    that it does not depend on the solver.
-    """
-    centre = X.mean(axis=0)
-    _, _, right = np.linalg.svd(X - centre, full_matrices=False)
-    directions = np.zeros((2, X.shape[1]))
-    directions[: len(right[:2])] = right[:2]
-    largest = np.argmax(np.abs(directions), axis=1)
-    return centre, directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
-
-
-def _along_line(
-    trained: Trained, centre: np.ndarray, direction: np.ndarray, classes: np.ndarray
-) -> dict[str, Any]:
-    """What the model has learnt on the line x̄ + t v₁, for a few classes.
-
-    The keys are ``t [T]``, ``classes``, and, ``[classes, T]`` each, for an SVGP ``mean`` and
-    ``deviation`` of the processes, for an ETGP
-
-        b = G(0),    a = (G(1) − G(−1)) / 2
-
-    of the flows G(·; θᶜ(x)): for LINEAR its bᶜ(x) and aᶜ(x), for others the offset and mean slope.
-    """
-    scores = (trained.data.train[0] - centre) @ direction
-    t = np.linspace(scores.min(), scores.max(), LINE_POINTS)
-    X = centre + t[:, None] * direction
-    line = {"t": t, "classes": classes}
-    if trained.run.is_etgp:
-        network = trained.model.network
-        params = network(X)  # [T, C, P]
-        low, middle, high = (
-            network.flow.forward(np.full(params.shape[:2], f0), params).numpy()[:, classes].T
-            for f0 in (-1.0, 0.0, 1.0)
-        )
-        return line | {"a": (high - low) / 2.0, "b": middle}
-    with trained.as_trained():
-        mean, variance = (part.numpy()[:, classes].T for part in trained.model.predict_f(X))
-    return line | {"mean": mean, "deviation": np.sqrt(np.maximum(variance, 0.0))}
-
-
-def _projection(
-    trained: Trained, centre: np.ndarray, directions: np.ndarray, classes: np.ndarray
-) -> dict[str, Any]:
-    """``data`` and ``inducing`` points ``[·, 2]``, at most 300 of each, with the data's labels.
-
-    If an SVGP has separate inducing points, those of a few classes, named by ``inducing_labels``.
-    """
-    X, Y = trained.data.train
-    few = np.random.default_rng(0).permutation(len(X))[:PROJECTED]
-    variable = trained.model.inducing_variable
-    Z = getattr(variable, "inducing_variable", variable).Z.numpy()
-    sets = Z if Z.ndim == 3 else Z[None]  # [C | 1, M, D]
-    owners = [-1] if len(sets) == 1 else classes[: max(1, PROJECTED // len(sets[0]))].tolist()
-    chosen = np.concatenate([sets[owner] for owner in owners])
-    return {
-        "data": (X[few] - centre) @ directions.T,
-        "labels": Y[few, 0],
-        "inducing": ((chosen - centre) @ directions.T)[:PROJECTED],
-        "inducing_labels": np.repeat(owners, len(sets[0]))[:PROJECTED],
-    }
-
-
-def _rounded(value: Any) -> Any:
-    """The same with lists of rounded numbers in place of arrays."""
-    if isinstance(value, dict):
-        return {name: _rounded(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(part) for part in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _rounded(value.tolist())
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+def _seconds(action: Callable[[], Any]) -> float:
+    return _timed(action)[0]

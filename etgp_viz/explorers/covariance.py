@@ -159,6 +159,20 @@ class CovarianceExplorer(Explorer):
             {"b1": (-2.0, 1.0, 2.0, -1.0, 0.0), "b2": (3.0, -3.0, 3.0, -3.0, 3.0),
              "b3": (0.0, 1.0, 2.0, 3.0, 3.0), "mean": 1.5},
         ),
+        "All signs flipped": Preset(
+            "Every scale of the first preset has changed its sign. A covariance is K times two "
+            "scales, so the two signs cancel and nothing changes. No data could tell the "
+            "difference either: −f₀ is as likely as f₀.",
+            {"a1": (-1.0,) * 5, "a2": (-0.3, -0.6, -1.0, -1.4, -1.7), "a3": (0.8,) * 5},
+        ),
+        "The same classes from another scale": Preset(
+            "The variance σ² of f₀ is four times that of the first preset, and every scale is "
+            "half as large. The latent's own matrix is four times as high, all others stay as "
+            "they were: f₀ doubles, a halves, and a class is their product. So the classes can "
+            "tell us a·σ, but never a and σ apart.",
+            {"variance": 4.0, "a1": (0.5,) * 5, "a2": (0.15, 0.3, 0.5, 0.7, 0.85),
+             "a3": (-0.4,) * 5},
+        ),
         "Three classes, one rank": Preset(
             "All classes at 16 inputs are 48 values, but they come from 16 values of f₀: all "
             "eigenvalues after the 16th are zero. Three independent processes would have 48.",

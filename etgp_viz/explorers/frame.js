@@ -109,17 +109,31 @@ function keepKeys(page) {
   return () => window.removeEventListener("keydown", keep, true);
 }
 
+// Move a slider by a share of its range. ipywidgets 8 uses noUiSlider. ipywidgets 7 uses jQuery UI, which
+// keeps a slider in the data of its element and tells its listeners of a change in `_slide` alone.
+function slide(handle, share, event) {
+  const { noUiSlider } = handle.closest(".noUi-target") ?? {};
+  if (noUiSlider) {
+    const { min, max } = noUiSlider.options.range;
+    const [low, high] = [min, max].flat().map(Number);
+    noUiSlider.set(Number(noUiSlider.get()) + share * (high - low));
+    return;
+  }
+  const { uiSlider } = Object.values(handle.closest(".ui-slider")).find((data) => data.uiSlider);
+  const { min, max, disabled } = uiSlider.options;
+  const value = uiSlider.value() + share * (max - min);
+  if (!disabled) uiSlider._slide(event, 0, Math.min(Math.max(value, min), max));
+}
+
 // A logarithmic slider has no steps of its own: an arrow key moves it by a fraction of its range.
 function watchArrows(page) {
   page.addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 }[event.key];
-    const slider = event.target.closest?.(".etgp-log .noUi-handle")?.closest(".noUi-target")?.noUiSlider;
-    if (!by || !slider) return;
+    const handle = event.target.closest?.(".etgp-log :is(.noUi-handle, .ui-slider-handle)");
+    if (!by || !handle) return;
     event.preventDefault();
     event.stopPropagation();
-    const { min, max } = slider.options.range;
-    const [low, high] = [min, max].flat().map(Number);
-    slider.set(Number(slider.get()) + (by * (high - low)) / 80);
+    slide(handle, by / 80, event);
   }, true);
 }
 

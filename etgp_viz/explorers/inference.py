@@ -12,10 +12,18 @@ from etgp_viz.explorers import inference_session
 from etgp_viz.explorers.background import Worker, stop_all
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.controls import MAX_POINTS, Points
-from etgp_viz.explorers.fields import Choice, Number, Whole, controlled, with_defaults
+from etgp_viz.explorers.fields import Choice, Number, Switch, Whole, controlled, with_defaults
 from etgp_viz.explorers.inference_session import InferenceSession, Snapshot, View, is_planar
-from etgp_viz.figures import class_regions, elbo, latent_posterior, node_errors, warped_posterior
+from etgp_viz.figures import (
+    class_regions,
+    contribution,
+    elbo,
+    latent_posterior,
+    node_errors,
+    warped_posterior,
+)
 from etgp_viz.figures.print import inference as print_inference
+from etgp_viz.records.inference import Beliefs, Contribution
 from etgp_viz.rivals import names
 
 DATA = {
@@ -32,7 +40,9 @@ BATCHES = {0: "all rows", 16: "16 rows", 32: "32 rows", 60: "60 rows"}
 REACH = 6.0  # clicks further from the origin are moved to this distance
 STEPS_PER_PLAY = 5000
 TOUR = (0, 5, 10, 20, 40, 70, 100, 150, 200, 300, 400)  # steps at which a handout shows training
-QUADRATURE_EVERY = 4.0  # seconds between two computations of quadrature errors while training
+# Seconds between two computations, while training, of quadrature errors and of what f₀ contributes.
+QUADRATURE_EVERY, CONTRIBUTION_EVERY = 4.0, 1.5
+LITTLE, MUCH = 0.02, 0.05  # nats per row: what is worth less hardly counts, and what is worth more
 SUMMARY_EVERY = 2.0  # seconds between two summaries while training: a screen reader reads each
 
 
@@ -68,6 +78,7 @@ class InferenceState:
     num_quadrature: int = controlled(
         20, Whole("nodes Q", 1, 40, group="Model", effect="a more exact ELBO")
     )
+    refine: bool = controlled(True, Switch("more nodes where Q are too few", group="Model"))
     learning_rate: float = controlled(0.02, Number(
         "learning rate", 0.001, 0.1, log=True, group="Training",
         effect="longer steps, also during training",
@@ -77,19 +88,21 @@ class InferenceState:
     cut: float = controlled(
         0.0, Number("cut at x₂", -3.0, 3.0, when=is_planar, effect="the cut moves upwards")
     )
+    far: bool = controlled(False, Switch("look far away from the data"))
 
 
 # Fields that can change without rebuilding the model.
-KEEP_MODEL = ("paint", "learning_rate", "samples", "cut")
+KEEP_MODEL = ("paint", "learning_rate", "samples", "cut", "far")
 
 
 class InferenceExplorer(Explorer):
     """Train an ETGP on toy data and watch it learn; click into a figure to add a point.
 
     The figures show class probabilities by point estimate (PE) and by Bayesian average (BA), the
-    latent q(f₀) with its inducing points, the warped processes, the ELBO, and the error of the
-    quadrature. The buttons above them play, pause, step, stop (which keeps the best parameters, as
-    `fit` does) and start over. Training runs in the background; a change of data or model ends it.
+    latent q(f₀) with its inducing points, the warped processes, the ELBO, the error of the
+    quadrature, and how much log-likelihood is lost without f₀. The buttons above them play, pause,
+    step, stop (which keeps the best parameters, as `fit` does) and start over. Training runs in the
+    background; a change of data or model ends it.
 
     Parameters
     ----------
@@ -113,6 +126,7 @@ class InferenceExplorer(Explorer):
         "warped": warped_posterior,
         "elbo": elbo,
         "nodes": node_errors,
+        "contribution": contribution,
     }
     presets: ClassVar = {
         "Waves along a line": Preset(
@@ -137,15 +151,26 @@ class InferenceExplorer(Explorer):
              "learning_rate": 0.04},
         ),
         "Clouds that overlap": Preset(
-            "No border is right here: a good model stays unsure between the clouds. Compare the "
-            "colours of PE and BA where there are no data.",
+            "No border is right here: a good model stays unsure between the clouds. BA averages "
+            "over draws of the network and is a little less sure. That is not knowledge of where "
+            "the data are: the dropout rate is fixed, so nothing pulls the draws together where "
+            "there are many data, or apart where there are none. Look far away and compare.",
             {"data": "blobs", "num_classes": 4, "noise": 0.9, "num_data": 300, "dropout": 0.5,
              "learning_rate": 0.03},
         ),
         "Too few nodes": Preset(
-            "Two nodes for a TANH flow: training maximises something that is not the ELBO. Train, "
-            "and see in the last figure how far two nodes, and Monte Carlo, are from the truth.",
-            {"flow": "tanh", "num_quadrature": 2, "learning_rate": 0.03},
+            "Two nodes for a TANH flow, and no more of them where they are too few: training "
+            "maximises something that is not the ELBO. Train, and see how far two nodes, and Monte "
+            "Carlo, are from the truth. Usually the model notices and takes more nodes: tick “more "
+            "nodes where Q are too few”.",
+            {"flow": "tanh", "num_quadrature": 2, "refine": False, "learning_rate": 0.03},
+        ),
+        "Far from the data": Preset(
+            "The picture reaches far beyond the data. There q(f₀) returns to its prior (dotted), "
+            "but the class probabilities do not return to 1/C: bᶜ(x) goes on as the network "
+            "extrapolates, and the model stays sure of what it has never seen. BA hardly helps, "
+            "since its dropout rate is the same everywhere. Train and see.",
+            {"data": "blobs 1-d", "far": True, "learning_rate": 0.03},
         ),
     }  # fmt: skip
 
@@ -194,6 +219,7 @@ class InferenceExplorer(Explorer):
             if last and self._keep_best:
                 training.keep_best()
             session.quadrature_errors(0.0 if last else QUADRATURE_EVERY)
+            session.contribution(0.0 if last else CONTRIBUTION_EVERY)
             return session.snapshot(self._view)
 
         self._keep_best = False
@@ -260,7 +286,7 @@ class InferenceExplorer(Explorer):
     # What every explorer defines ------------------------------------------------------------------
 
     def compute_records(self, state: InferenceState) -> Iterator[tuple[str, Any]]:
-        self._rate, self._view = state.learning_rate, View(state.cut, state.samples)
+        self._rate, self._view = state.learning_rate, View(state.cut, state.samples, state.far)
         build_for = with_defaults(state, KEEP_MODEL)
         if build_for != self._built_for:
             if self._worker is not None:
@@ -268,7 +294,7 @@ class InferenceExplorer(Explorer):
                 self._worker = None
             self._session = InferenceSession(state)
             # The data first: building the model takes longer.
-            yield "point", self._session.untrained_probabilities(0)
+            yield "point", self._session.undecided(self._view, 0)
             self._snapshot = self._session.snapshot(self._view)
             self._built_for = build_for
         elif not self.is_training and self._snapshot.view != self._view:
@@ -279,8 +305,12 @@ class InferenceExplorer(Explorer):
         yield "latent", beliefs.latent
         yield "bayes", beliefs.bayes
         yield "warped", beliefs.warped
-        errors = self._snapshot.errors if self.is_training else self._session.quadrature_errors()
-        yield "nodes", errors
+        if self.is_training:  # the session belongs to the worker
+            yield "contribution", self._snapshot.contribution
+            yield "nodes", self._snapshot.errors
+        else:
+            yield "contribution", self._session.contribution()
+            yield "nodes", self._session.quadrature_errors()
 
     def _update_text(self, state: InferenceState) -> None:
         """Update the title always, the summary less often, since a screen reader reads it out."""
@@ -310,12 +340,14 @@ class InferenceExplorer(Explorer):
             )
         curve = snapshot.curve
         difference = beliefs.point.probabilities - beliefs.bayes.probabilities
+        worth = _worth_of_latent(self._records["contribution"])
+        far = _far_away(beliefs) if snapshot.view.far else ""
         return (
             f"After {_count_steps(snapshot.steps)} the ELBO is {curve.elbo[-1]:.1f}: expected "
             f"log-likelihood {curve.expected[-1]:.1f}, KL {curve.kl[-1]:.1f}. The point estimate "
             f"classifies {beliefs.point.accuracy:.0%} of the points correctly, the Bayesian "
             f"average {beliefs.bayes.accuracy:.0%}; their probabilities differ by up to "
-            f"{np.max(np.abs(difference)):.2f}."
+            f"{np.max(np.abs(difference)):.2f}. {worth}{far}"
         )
 
     def code(self, state: InferenceState) -> str:
@@ -335,6 +367,33 @@ class InferenceExplorer(Explorer):
         self.set(added=(*state.added, *point))
         if was_training:
             self.play()
+
+
+def _worth_of_latent(record: Contribution) -> str:
+    """Sentences about what the model would lose without f₀, and without its uncertainty."""
+    lost, at_mean = record.lost_at_zero, record.lost_at_mean
+    start = "Without f₀ (set to 0) the model would"
+    if lost < LITTLE:
+        change = "lose hardly anything" if lost > -LITTLE else f"gain {-lost:.2f} nats per row"
+        return f"{start} {change} on these points: the network does the work."
+    kept = (
+        "With f₀ at its mean it would lose hardly anything: its uncertainty adds little."
+        if abs(at_mean) < LITTLE
+        else f"With f₀ at its mean it would lose {at_mean:.2f}."
+    )
+    matters = "the GP matters" if lost >= MUCH else "the GP matters a little"
+    return f"{start} lose {lost:.2f} nats per row on these points: {matters}. {kept}"
+
+
+def _far_away(beliefs: Beliefs) -> str:
+    """A sentence about the edge of a window that reaches far beyond the data."""
+    C = len(beliefs.point.probabilities)
+    return (
+        f" At the edge, far from the data, the sd of q(f₀) is {beliefs.latent.return_to_prior:.0%} "
+        "of its prior's, yet the likeliest class still has probability "
+        f"{beliefs.point.confidence_at_edge:.2f} by PE and {beliefs.bayes.confidence_at_edge:.2f} "
+        f"by BA (1/C is {1 / C:.2f}): the flows extrapolate."
+    )
 
 
 def _count_steps(steps: int) -> str:

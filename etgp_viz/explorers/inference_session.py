@@ -5,8 +5,9 @@
 
 import dataclasses
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ from etgp_viz.rivals.build_model import build
 
 @dataclass(frozen=True)
 class View:
-    """How a model is shown: where the plane is cut, and with how many dropout draws."""
+    """How a model is shown: where the plane is cut, how many dropout draws, how far one sees."""
 
     cut: float
     samples: int
+    far: bool
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Snapshot:
     beliefs: inference_records.Beliefs
     curve: Curve
     errors: inference_records.NodeErrors | None
+    contribution: inference_records.Contribution | None
     history: tuple[tuple[int, float], ...]
     steps: int
 
@@ -44,10 +47,10 @@ class InferenceSession:
     def __init__(self, state: Any) -> None:
         self._state = state
         self.data = _data(state)
-        self.window = inference_records.window(self.data[0])
-        self._untrained: dict[int, inference_records.Classes] = {}
-        self._errors: inference_records.NodeErrors | None = None
-        self._errors_of: tuple[Any, float] = (None, 0.0)  # after which history, and when
+        self._untrained: dict[tuple[int, bool], inference_records.Classes] = {}
+        # What takes longer than a look, by its function: the last result, after which history it
+        # was computed, and when.
+        self._slow: dict[Callable[..., Any], tuple[Any, Any, float]] = {}
 
     @cached_property
     def training(self) -> LiveTraining:
@@ -58,58 +61,83 @@ class InferenceSession:
         model = build(
             f"etgp-{state.flow}", X, state.num_classes, inducing_points=X[rows],
             hidden=(state.hidden,), dropout=state.dropout, num_quadrature=state.num_quadrature,
-            seed=state.seed,
+            seed=state.seed, **_refinement(state),
         )  # fmt: skip
         options = {"batch_size": state.batch_size or None, "seed": state.seed}
         return LiveTraining(model, self.data, learning_rate=state.learning_rate, **options)
 
-    def untrained_probabilities(self, samples: int) -> inference_records.Classes:
+    def window(self, view: View) -> inference_records.Window:
+        """The inputs that a view shows."""
+        margin = inference_records.FAR if view.far else inference_records.MARGIN
+        return inference_records.window(self.data[0], margin)
+
+    def undecided(self, view: View, samples: int) -> inference_records.Classes:
         """Class probabilities before training, for which no model is needed."""
-        if samples not in self._untrained:
-            self._untrained[samples] = inference_records.undecided(
-                self.window, self.data, self._state.num_classes, samples
+        if (samples, view.far) not in self._untrained:
+            self._untrained[samples, view.far] = inference_records.undecided(
+                self.window(view), self.data, self._state.num_classes, samples
             )
-        return self._untrained[samples]
+        return self._untrained[samples, view.far]
 
     def snapshot(self, view: View) -> Snapshot:
-        """All records as of now; quadrature errors are the last that were computed."""
+        """All records as of now; errors and contribution are the last that were computed."""
         training = self.training
         with unchecked():
             beliefs = inference_records.look(
-                training.model, self.window, self.data, cut=view.cut, samples=view.samples
+                training.model, self.window(view), self.data, cut=view.cut, samples=view.samples
             )
         if not training.steps:
-            point = self.untrained_probabilities(0)
-            bayes = self.untrained_probabilities(view.samples)
+            point, bayes = self.undecided(view, 0), self.undecided(view, view.samples)
             beliefs = dataclasses.replace(beliefs, point=point, bayes=bayes)
-        history = tuple(training.history)
-        return Snapshot(view, beliefs, training.curve(), self._errors, history, training.steps)
+        slow = (inference_records.node_errors, inference_records.contribution)
+        errors, contribution = (self._slow.get(function, (None,))[0] for function in slow)
+        history, steps = tuple(training.history), training.steps
+        return Snapshot(view, beliefs, training.curve(), errors, contribution, history, steps)
 
     def with_view(self, snapshot: Snapshot, view: View) -> Snapshot:
         """The same model in another view; if only the cut has moved, the rest is kept."""
-        if snapshot.view.samples != view.samples:
+        if dataclasses.replace(snapshot.view, cut=view.cut) != view:
             return self.snapshot(view)
         with unchecked():
-            warped = inference_records.warped(self.training.model, self.window, view.cut)
+            warped = inference_records.warped(self.training.model, self.window(view), view.cut)
         latent = dataclasses.replace(snapshot.beliefs.latent, cut=warped.cut)
         beliefs = dataclasses.replace(snapshot.beliefs, latent=latent, warped=warped)
         return dataclasses.replace(snapshot, view=view, beliefs=beliefs)
 
     def quadrature_errors(self, max_age: float = 0.0) -> inference_records.NodeErrors:
         """Errors of quadrature and of Monte Carlo; outdated ones will do for `max_age` seconds."""
-        after, when = self._errors_of
+        return self._computed(inference_records.node_errors, max_age)
+
+    def contribution(self, max_age: float = 0.0) -> inference_records.Contribution:
+        """What f₀ contributes; an outdated answer will do for `max_age` seconds.
+
+        Before training it is nothing, whatever f₀ is: all flows are the same.
+        """
+        if not self.training.steps:
+            return _nothing(self._state.num_classes)
+        return self._computed(inference_records.contribution, max_age)
+
+    def _computed(self, function: Callable[..., Any], max_age: float) -> Any:
+        result, after, when = self._slow.get(function, (None, None, 0.0))
         history, now = tuple(self.training.history), time.monotonic()
-        if self._errors is None or (history != after and now - when >= max_age):
+        if result is None or (history != after and now - when >= max_age):
             with unchecked():
-                self._errors = inference_records.node_errors(self.training.model, self.data)
-            self._errors_of = (history, now)
-        return self._errors
+                result = function(self.training.model, self.data)
+            self._slow[function] = result, history, now
+        return result
+
+
+@cache
+def _nothing(num_classes: int) -> inference_records.Contribution:
+    return inference_records.Contribution(-float(np.log(num_classes)), 0.0, 0.0)
 
 
 def code(state: Any, history: tuple[tuple[int, float], ...]) -> str:
     """A script that repeats a training and computes the same `records`."""
     toy, inputs = _toy(state)
     options = f", num_inputs={inputs}" if inputs else ""
+    margin = f", {inference_records.FAR!r}" if state.far else ""
+    refinement = "".join(f", {name}={value!r}" for name, value in _refinement(state).items())
     points = _clicked_points(state)
     numbers = list(map(repr, points.ravel().tolist()))
     clicked = [
@@ -133,8 +161,8 @@ def code(state: Any, history: tuple[tuple[int, float], ...]) -> str:
             "from etgp_viz import build",
             "from etgp_viz.records import inference as inference_records",
             "from etgp_viz.datasets import toys",
-            "from etgp_viz.figures import class_regions, elbo, latent_posterior, node_errors",
-            "from etgp_viz.figures import warped_posterior",
+            "from etgp_viz.figures import class_regions, contribution, elbo, latent_posterior",
+            "from etgp_viz.figures import node_errors, warped_posterior",
             "from etgp_viz.records.live_training import LiveTraining",
             "",
             f"toy = toys.{toy}({state.num_data}, {state.num_classes}, noise={state.noise!r}, "
@@ -145,17 +173,19 @@ def code(state: Any, history: tuple[tuple[int, float], ...]) -> str:
             f"[:{state.num_inducing}]",
             f'model = build("etgp-{state.flow}", X, {state.num_classes}, inducing_points=X[rows],',
             f"              hidden=({state.hidden},), dropout={state.dropout!r}, "
-            f"num_quadrature={state.num_quadrature}, seed={state.seed})",
+            f"num_quadrature={state.num_quadrature}, seed={state.seed}{refinement})",
             f"training = LiveTraining(model, (X, Y), batch_size={state.batch_size or None}, "
             f"seed={state.seed})",
             *(trained if history else ()),
             "",
-            "beliefs = inference_records.look(model, inference_records.window(X), (X, Y), "
+            f"window = inference_records.window(X{margin})",
+            "beliefs = inference_records.look(model, window, (X, Y), "
             f"cut={state.cut!r}, samples={state.samples})",
             "records = {",
             *(f'    "{name}": beliefs.{name},' for name in ("point", "bayes", "latent", "warped")),
             '    "elbo": training.curve(),',
             '    "nodes": inference_records.node_errors(model, (X, Y)),',
+            '    "contribution": inference_records.contribution(model, (X, Y)),',
             "}",
             'class_regions.make(records["point"]).show()',
             'class_regions.make(records["bayes"]).show()',
@@ -163,8 +193,14 @@ def code(state: Any, history: tuple[tuple[int, float], ...]) -> str:
             'warped_posterior.make(records["warped"]).show()',
             'elbo.make(records["elbo"]).show()',
             'node_errors.make(records["nodes"]).show()',
+            'contribution.make(records["contribution"]).show()',
         ]
     )
+
+
+def _refinement(state: Any) -> dict[str, Any]:
+    """The option that keeps a model from taking more nodes, unless it may."""
+    return {} if state.refine else {"quadrature_tolerance": None}
 
 
 def _toy(state: Any) -> tuple[str, int | None]:

@@ -8,18 +8,21 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from etgp_viz.experiments import MODELS, Collection
-from etgp_viz.experiments.settings import short_name
+from etgp_viz.experiments.settings import describe_configuration, short_name
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, controlled
 from etgp_viz.figures import results as figures
 from etgp_viz.figures.print import results as print_results
 from etgp_viz.records.results import METRICS, RIVALS, WAYS, Panel
+from etgp_viz.rivals import names
 
 SCORES = {
     "accuracy": "accuracy",
     "log_likelihood": "log-likelihood",
     "ece": "calibration error",
-    "training": "training time",
+    "latent": "what f₀ is worth",
+    "training": "time per epoch",
+    "fit": "training time",
     "race": "time, in turns",
     "prediction": "prediction time",
     "memory": "memory",
@@ -30,7 +33,7 @@ def _state_of(collection: Collection) -> type:
     """The class of states of an explorer of these experiments, which offers what they contain."""
     datasets = {name: short_name(name) for name in collection.datasets}
     counts = {M: f"{M}" for M in collection.counts}
-    kernels = {name: f"{name} kernels" for name in RIVALS}
+    groups = {name: f"{name} kernels" if "stationary" in name else name for name in RIVALS}
     ways = {"pe": "point estimate", "ba": "Bayesian average"}
 
     @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def _state_of(collection: Collection) -> type:
             collection.counts[0],
             Choice("inducing points M", {**counts, 0: "all, row by row"}, group="Compare"),
         )
-        rivals: str = controlled("all", Choice("rivals", kernels, group="Compare"))
+        rivals: str = controlled("all", Choice("rivals", groups, group="Compare"))
         bars: float = controlled(1.0, Number(
             "error bars (in SE)", 0.0, 3.0, 0.5, group="Compare", effect="longer error bars"
         ))  # fmt: skip
@@ -54,10 +57,15 @@ def _state_of(collection: Collection) -> type:
             Choice("model", collection.models, group="One run"),
         )
         way: str = controlled("pe", Choice(
-            "prediction", ways, group="One run", when=lambda state: state.model.startswith("etgp")
+            "prediction", ways, group="One run", when=lambda state: _predicts_both_ways(state.model)
         ))  # fmt: skip
 
     return ResultsState
+
+
+def _predicts_both_ways(model: str) -> bool:
+    """Whether a model has a point estimate and a Bayesian average."""
+    return names.MODELS[MODELS[model][0]].has_bayesian_average
 
 
 def _default(preferred: str, options: Mapping[str, str]) -> str:
@@ -93,11 +101,24 @@ PRESETS = {
         {"dataset": "vowel", "metric": "log_likelihood"},
     ),
     "PE or BA": Preset(
-        "An ETGP predicts with dropout off (circles) or averages over draws of it (open diamonds), "
-        "in each case with the network that was chosen for it on validation rows. Compare the "
-        "log-likelihoods. In the figures below, the way to predict changes and the network stays: "
-        "compare the two reliability diagrams.",
+        "An ETGP or a network predicts with dropout off (circles) or averages over draws of it "
+        "(open diamonds), in each case with the network that was chosen for it on validation rows. "
+        "Compare the log-likelihoods. In the figures below, the way to predict changes and the "
+        "network stays: compare the two reliability diagrams.",
         {"dataset": "vowel", "metric": "log_likelihood", "way": "ba"},
+    ),
+    "Does the Gaussian process contribute?": Preset(
+        "NETWORK is an ETGP's network without its Gaussian process: same layers, dropout, weight "
+        "decay and budget. What an ETGP gains over it, the process has gained. Compare also what "
+        "people would pick off the shelf, LOGISTIC and BOOSTING, and choose the score *what f₀ is "
+        "worth*.",
+        {"rivals": "beyond the paper", "metric": "log_likelihood"},
+    ),
+    "Honest, or by chance?": Preset(
+        "An honest model does not have a calibration error of 0: by chance, some bins are right "
+        "too often and others too seldom. The grey lines show what each model would score on "
+        "average if its probabilities were exactly right. Which models lie clearly above theirs?",
+        {"metric": "ece"},
     ),
     "Fewer inducing points": Preset(
         "The same models with fewer and fewer inducing points. Where does a smaller M cost "
@@ -175,19 +196,21 @@ class ResultsExplorer(Explorer):
         row = self._run(state)
         true, predicted, count = self._records["confusion"].worst()
         name, wanted = self.collection.name(row), self.collection.models[state.model]
-        if not MODELS[state.model][1]:  # an ETGP, which predicts in two ways
+        if _predicts_both_ways(state.model):
             wanted += f" {state.way.upper()}"
         sentences = [
             _describe_best(self._panel(state)),
-            f"The run below: {name}, M = {row['num_inducing']}, seed {row['seed']}, test accuracy "
+            f"The run below: {name}{_inducing(row)}, seed {row['seed']}, test accuracy "
             f"{row['test_accuracy']:.3f}, log-likelihood {row['test_log_likelihood']:.3f}, "
             f"ECE {row['test_ece']:.3f}.",
+            *_describe_training(row),
         ]
         if count:
             sentences.append(
                 f"Its point estimate most often takes class {true} for {predicted}: {count} rows."
             )
-        if name != wanted or state.num_inducing not in (0, row["num_inducing"]):
+        counts = {state.num_inducing, row["num_inducing"]} - {0}
+        if name != wanted or len(counts) > 1:
             sentences.append(f"({wanted} was not trained with this setting; this run is nearest.)")
         return " ".join(sentences)
 
@@ -244,6 +267,33 @@ def _name(picture: Any) -> str:
     return next(name for name in figures.__all__ if getattr(figures, name) is picture)
 
 
+def _inducing(row: pd.Series) -> str:
+    return f", M = {row['num_inducing']}" if row["num_inducing"] else ""
+
+
+def _describe_training(row: pd.Series) -> Iterator[str]:
+    """Sentences on the configuration, the training and the predictions of a run.
+
+    A table of version 0.1 has less to say.
+    """
+    sentence = f"Configuration: {describe_configuration(row)}; trained"
+    sentence += "" if pd.isna(row["epochs"]) else f" for {row['epochs']:.0f} passes"
+    sentence += f" in {row['fit_seconds']:.1f} s"
+    if pd.notna(row["max_seconds"]):
+        sentence += f" (limit {row['max_seconds']:g} s after the first pass)"
+    yield f"{sentence}, stopped: {row['stopped']}." if row["stopped"] else f"{sentence}."
+    if pd.notna(row["latent_lost_at_zero"]):
+        yield (
+            f"With f₀ set to 0 it loses {row['latent_lost_at_zero']:.3f} nats per test row, with "
+            f"f₀ set to its mean {row['latent_lost_at_mean']:.3f}."
+        )
+    if row["predictive_draws"] > 0:
+        yield (
+            f"It predicts with {row['predictive_draws']:.0f} draws, which leave a standard error "
+            f"of {row['prediction_error']:.2g} in a probability."
+        )
+
+
 def _describe_best(panel: Panel) -> str:
     """A sentence about the best mark, and how its configuration was chosen."""
     best, dataset = panel.best(), short_name(panel.dataset)
@@ -253,7 +303,8 @@ def _describe_best(panel: Panel) -> str:
     seeds = sorted({int(n) for series in panel.series for n in series.seeds})
     over = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     digits = METRICS[panel.metric].digits
-    sentence = f"Best on {dataset}: {label} ({WAYS[way]}) with {value:.{digits}f}."
+    first = "Best" if METRICS[panel.metric].means == "is better" else "Most"
+    sentence = f"{first} on {dataset}: {label} ({WAYS[way]}) with {value:.{digits}f}."
     if panel.metric == "race":
         return f"{sentence} All models took their steps in turns, on equal batches."
     return (

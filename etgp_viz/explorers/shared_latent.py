@@ -1,5 +1,6 @@
 """ETGP itself: one latent process for C classes, beside one latent process for each class."""
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -40,6 +41,10 @@ def _has_flows(state: Any) -> bool:
 
 def _can_drop(state: Any) -> bool:
     return _has_flows(state) and state.depth > 0
+
+
+def _is_linear(state: Any) -> bool:
+    return _has_flows(state) and state.flow == "linear"
 
 
 def _drops(state: Any) -> bool:
@@ -83,6 +88,14 @@ class SharedLatentState:
         "draw of network", 0, NETWORKS, group="Flows", when=_drops,
         effect="another network; 0 is the one without dropout",
     ))  # fmt: skip
+    stretch: float = controlled(1.0, Number(
+        "stretch of f₀, s", 0.25, 4.0, log=True, group="Flows", when=_is_linear,
+        effect="f₀ times s, every slope a divided by s",
+    ))  # fmt: skip
+    shift: float = controlled(0.0, Number(
+        "h(x) for all", -3.0, 3.0, group="Flows", when=_is_linear,
+        effect="the same wave h(x) is added to every class",
+    ))  # fmt: skip
     at: float = controlled(
         1.0, Number("input x to look at", -3.0, 3.0, effect="the marked x moves right")
     )
@@ -125,7 +138,9 @@ class SharedLatentExplorer(Explorer):
     presets: ClassVar = {
         "All begin alike": Preset(
             "The flows change nothing: every process is f₀ itself, and all classes are equally "
-            "probable at every x. Training starts here. Raise the variation and see them separate.",
+            "probable at every x. Training starts here. Softmax sees only differences "
+            "between classes, so f₀ does not matter yet, whatever it is: choose another draw and "
+            "see. Then raise the variation.",
             {"amount": 0.0},
         ),
         "Straight maps": Preset(
@@ -133,6 +148,19 @@ class SharedLatentExplorer(Explorer):
             "some upside down. Any one of them determines all the others along straight lines, and "
             "the rank correlations are 1 or −1.",
             {"flow": "linear", "network_seed": 0},
+        ),
+        "Twice the latent, half the slopes": Preset(
+            "f₀ is twice as high (σ² is 4 times as large) and every slope half as large. No "
+            "process moves, and no probability: data cannot tell σ² and the slopes apart. Only the "
+            "weight decay prefers one of them, so a trained σ² means little by itself. Move the "
+            "stretch s: only the top figure answers.",
+            {"flow": "linear", "network_seed": 0, "stretch": 2.0},
+        ),
+        "The same for every class": Preset(
+            "The same wave h(x) is added to every process. All of them move, the probabilities do "
+            "not: softmax sees only differences between classes. So the height of one process "
+            "means nothing by itself; compare two.",
+            {"flow": "linear", "network_seed": 0, "shift": 2.0},
         ),
         "Bent maps": Preset(
             "TANH flows bend the maps, but the dots still lie on them: one value determines all "
@@ -157,7 +185,9 @@ class SharedLatentExplorer(Explorer):
         ),
         "An uncertain network": Preset(
             "Dropout makes the network random. The shaded bands hold 90 % of the processes that "
-            "its draws give for the same f₀; step through them with “draw of network”.",
+            "its draws give for the same f₀; step through them with “draw of network”. The dropout "
+            "rate sets how wide they are, and it is fixed: a posterior narrows as data arrive, but "
+            "nothing makes these bands narrower.",
             {"dropout": 0.3, "network_draw": 1, "classes": 3},
         ),
     }  # fmt: skip
@@ -190,14 +220,17 @@ class SharedLatentExplorer(Explorer):
         return (
             f"At x = {record.at:.2f}, {dependence}. Over {DRAWS} joint draws, the rank correlation "
             f"of two classes has an average size of {strength:.2f}. The most probable class there "
-            f"is {winner + 1}, with {probability:.0%}."
+            f"is {winner + 1}, with {probability:.0%}.{_same_model(_setting(state))}"
         )
 
     def code(self, state: SharedLatentState) -> str:
-        kernel = controls.kernel_arguments(state)
+        setting = _setting(state)
         flow, hidden = FLOWS[state.flow], (state.width,) * state.depth
+        rewrite = f"shared_latent.rewrite({{0}}, x, {setting.stretch!r}, {setting.shift!r})"
+        rewritten = [f"{{0}} = {rewrite}"] if _is_rewritten(setting) else []
         dropout = [
             f"networks = shared_latent.flow_params(network, x, samples={NETWORKS})",
+            *(line.format("networks") for line in rewritten),
             "drawn = shared_latent.warp(model, flow, latent.values, networks)  # [S, C, N]",
         ]
         if state.network_draw:
@@ -214,7 +247,7 @@ class SharedLatentExplorer(Explorer):
                 f"given = {_pivot_class(state)}  # the pivot class",
                 f"focus = {_focus(state)}  # the class that stands out, or None",
                 "",
-                f"K = prior.covariance_matrix(prior.kernel{kernel!r}, x)",
+                f"K = prior.covariance_matrix(prior.kernel{setting.latent!r}, x)",
                 f"noise = prior.noise({state.seed}, C, len(x) + {DRAWS})  # for x, and for x[n]",
                 "paths = prior.draw(K, noise[:, : len(x)])",
                 "latent = shared_latent.latents(model, x, paths, C, x[n])",
@@ -224,6 +257,7 @@ class SharedLatentExplorer(Explorer):
                 f"    amount={state.amount!r}, seed={state.network_seed},",
                 ")",
                 "params = shared_latent.flow_params(network, x)  # raw, [C, N, P]",
+                *(line.format("params") for line in rewritten),
                 *(dropout if _drops(state) else ["drawn = None"]),
                 "F = shared_latent.warp(model, flow, latent.values, params)  # [C, N]",
                 "",
@@ -261,7 +295,10 @@ class Network:
 
 @dataclass(frozen=True)
 class Setting:
-    """Everything that the processes depend on; `draw` = 0 is the network without dropout."""
+    """Everything that the processes depend on; `draw` = 0 is the network without dropout.
+
+    `latent` has the variance of the stretched f₀; see `shared_latent.rewrite` for the last two.
+    """
 
     model: str
     classes: int
@@ -270,13 +307,42 @@ class Setting:
     network: Network
     amount: float
     draw: int
+    stretch: float = 1.0
+    shift: float = 0.0
 
 
 def _setting(state: SharedLatentState) -> Setting:
     dropout, draw = (state.dropout, state.network_draw) if _drops(state) else (0.0, 0)
-    latent = controls.kernel_arguments(state)
     network = Network(state.flow, (state.width,) * state.depth, dropout, state.network_seed)
-    return Setting(state.model, state.classes, latent, state.seed, network, state.amount, draw)
+    stretch, shift = (state.stretch, state.shift) if _is_linear(state) else (1.0, 0.0)
+    kernel, lengthscale, variance, period = controls.kernel_arguments(state)
+    latent = kernel, lengthscale, stretch**2 * variance, period
+    return Setting(
+        state.model, state.classes, latent, state.seed, network, state.amount, draw, stretch, shift
+    )
+
+
+def _is_rewritten(setting: Setting) -> bool:
+    return (setting.stretch, setting.shift) != (1.0, 0.0)
+
+
+def _same_model(setting: Setting) -> str:
+    """Sentences about what stretch and shift leave as it was, with the largest difference."""
+    if not _is_rewritten(setting):
+        return ""
+    kernel, lengthscale, variance, period = setting.latent
+    latent = kernel, lengthscale, variance / setting.stretch**2, period
+    plain = dataclasses.replace(setting, latent=latent, stretch=1.0, shift=0.0)
+    before, after = (prior.probabilities(_values(written)[0]) for written in (plain, setting))
+    stretched = (
+        f" f₀ is stretched to {setting.stretch:.2f} times its height (variance {variance:.2f}) and "
+        f"every slope divided by {setting.stretch:.2f}, so every a·f₀ stays the same."
+    )
+    shifted = " Every class has the same h(x) on top; softmax sees only differences between them."
+    return (
+        f"{stretched if setting.stretch != 1.0 else ''}{shifted if setting.shift else ''} The "
+        f"largest change of any class probability is {np.max(np.abs(after - before)):.1g}."
+    )
 
 
 def _marked(state: SharedLatentState) -> int:
@@ -292,8 +358,9 @@ def _pivot_class(state: SharedLatentState) -> int:
     return min(state.pivot, state.classes) - 1
 
 
-# Each stage is cached, and computed again only when something that it depends on has changed. Noise
-# and draws are made for the largest C, so that the first classes stay when C changes.
+# Each stage is cached, and computed again only when something that it depends on has changed; those
+# with four places also serve the comparison with the model before it was rewritten. Noise and draws
+# are made for the largest C, so that the first classes stay when C changes.
 
 
 @lru_cache(maxsize=2)
@@ -301,17 +368,17 @@ def _noise(seed: int) -> np.ndarray:
     return prior.noise(seed, MAX_CLASSES, len(X) + DRAWS)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _kernel_matrix(latent: tuple[Any, ...]) -> np.ndarray:
     return prior.covariance_matrix(prior.kernel(*latent), X)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _paths(latent: tuple[Any, ...], seed: int) -> np.ndarray:
     return prior.draw(_kernel_matrix(latent), _noise(seed)[:, : len(X)])
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _latents(
     model: str, C: int, latent: tuple[Any, ...], seed: int, n: int
 ) -> shared_latent.Latents:
@@ -328,18 +395,25 @@ def _params(network: Network, C: int) -> tuple[np.ndarray, np.ndarray | None]:
     return shared_latent.flow_params(made, X), drawn
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _scaled_params(setting: Setting) -> tuple[np.ndarray, np.ndarray | None]:
     """Raw parameters of the chosen draw of the network and of all draws, scaled by the amount."""
     flow, (params, drawn) = FLOWS[setting.network.flow], _params(setting.network, setting.classes)
     if drawn is None:
-        return shared_latent.scale_network_params(flow, params, setting.amount), None
+        params = shared_latent.scale_network_params(flow, params, setting.amount)
+        return _write(setting, params), None
     together = np.concatenate([params[None], drawn])
-    drawn = shared_latent.scale_network_params(flow, together, setting.amount)
+    drawn = _write(setting, shared_latent.scale_network_params(flow, together, setting.amount))
     return drawn[setting.draw], drawn[1:]
 
 
-@lru_cache(maxsize=2)
+def _write(setting: Setting, params: np.ndarray) -> np.ndarray:
+    if not _is_rewritten(setting):
+        return params
+    return shared_latent.rewrite(params, X, setting.stretch, setting.shift)
+
+
+@lru_cache(maxsize=4)
 def _values(setting: Setting) -> tuple[np.ndarray, np.ndarray | None]:
     """Values of the processes, and for all draws of the network if it has dropout."""
     model, flow = setting.model, FLOWS[setting.network.flow]

@@ -48,6 +48,8 @@ class TimingState:
     svgp_separate: bool = _racer("svgp-separate", True)
     svgp_shared: bool = _racer("svgp-shared", True)
     svgp_batched: bool = _racer("svgp-batched", True)
+    svgp_batched_shared: bool = _racer("svgp-batched-shared", False)
+    svgp_robustmax: bool = _racer("svgp-robustmax", False)
     svgp_rbfcorr: bool = _racer("svgp-rbfcorr", False)
     svgp_rbfcorr_once: bool = _racer("svgp-rbfcorr-once", False)
     tgp: bool = _racer("tgp", False)
@@ -114,8 +116,8 @@ class TimingExplorer(Explorer):
     full_width = ("classes",)
     presets: ClassVar = {
         "The paper's claim": Preset(
-            "The time of one step over C. The lines of the SVGPs climb with C, the line of ETGP "
-            "hardly does. Compare their distance at the largest C with the paper's factor of ten.",
+            "The time of one step over C. Compare how steeply the lines of the SVGPs and of ETGP "
+            "climb, and their distance at the largest C with the paper's factor of ten.",
             {"fit": True},
         ),
         "A loop, or the algorithm?": Preset(

@@ -38,7 +38,7 @@ MAX_DIFFERENCE = 4.0
 PAIR_COLOURS = style.PALETTE[4:6] + style.PALETTE[7:8]
 # End of the axis of draws: the largest sample that the explorer offers.
 MAX_DRAWS = 20_000
-# A truncation error below this share is not drawn.
+# What the series leaves out is not drawn below this share.
 MIN_LEFT_OUT = 1e-3
 # Smaller eigenvalues, and smaller shares of the variance, are drawn at these values.
 MIN_EIGENVALUE, MIN_TERM = 1e-16, 1e-8
@@ -273,12 +273,12 @@ ERROR, LEFT_OUT = style.PALETTE[0], style.PALETTE[3]
 
 @Picture
 def convergence(record: Convergence) -> go.Figure:
-    """The error, the 1/√m line that it should follow, and a bound that the series sets."""
+    """The error, the 1/√m line that it should follow, and what the series leaves out."""
     m = record.sizes
     lines = (
         ("expected, ∝ 1/√m", style.NEUTRAL, {"dash": "dash", "width": 2}),
         ("error", ERROR, {"width": 3}),
-        ("left out by the series, at most", LEFT_OUT, {"dash": "dot", "width": 2.5}),
+        ("left out by the series (estimate)", LEFT_OUT, {"dash": "dot", "width": 2.5}),
     )
     shares = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
     return plotting.figure(
@@ -307,18 +307,18 @@ def convergence(record: Convergence) -> go.Figure:
 
 @convergence.updater
 def _update_convergence(fig: go.Figure, record: Convergence, refit: bool = False) -> None:
-    has_bound = record.left_out >= MIN_LEFT_OUT
+    is_cut = record.left_out >= MIN_LEFT_OUT
     level = np.full(len(record.sizes), max(record.left_out, MIN_LEFT_OUT))
     curves = [np.maximum(curve, 1e-12) for curve in (record.expected, record.error, level)]
     names = [plotting.coloured("error", ERROR), "– – expected, like 1/√m"]
-    if has_bound:
+    if is_cut:
         names = [names[0], "– – expected", plotting.coloured("··· left out", LEFT_OUT)]
-    heights = np.concatenate(curves if has_bound else curves[:2])
+    heights = np.concatenate(curves if is_cut else curves[:2])
     layout = {
         "yaxis.range": plotting.limits(fig, "yaxis", np.log10(np.maximum(heights, 1e-4)), refit),
         "annotations[0].text": plotting.heading_text("error against draws", ", ".join(names)),
     }
-    visible = [True, True, has_bound]
+    visible = [True, True, is_cut]
     plotting.move(fig, {"x": [record.sizes] * 3, "y": curves, "visible": visible}, layout)
 
 

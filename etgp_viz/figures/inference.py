@@ -11,10 +11,13 @@ from etgp_viz.figures import plotting, style
 from etgp_viz.figures.plotting import Picture
 
 if TYPE_CHECKING:
-    from etgp_viz.records.inference import Classes, Latent, NodeErrors, Warped, Window
-    from etgp_viz.records.live_training import Curve
+    from etgp_viz.records.inference import Classes, Contribution, Latent, NodeErrors, Warped, Window
+    from etgp_viz.records.live_training import Curve, Trainings
 
-__all__ = ["class_regions", "elbo", "latent_posterior", "node_errors", "warped_posterior"]
+__all__ = [
+    *("class_regions", "contribution", "elbo", "latent_posterior", "node_errors", "optimisers"),
+    "warped_posterior",
+]
 
 COLOURS = style.PALETTE  # of up to eight classes
 MAX_CLASSES = len(COLOURS)
@@ -40,6 +43,8 @@ ELBO_LINES = (
     ("KL[q(u₀) ‖ p(u₀)]", "KL", {"dash": "dot"}),
 )
 FIRST_STEPS = 50
+# What f₀ may be set to, and the axis of what is lost then, until more is.
+SETTINGS, LOST = ("f₀ = 0", "f₀ = its mean"), (0.0, 0.2)
 QUADRATURE, MONTE_CARLO = style.PALETTE[0], style.PALETTE[3]
 # Smaller errors are rounding errors.
 MIN_ERROR = 1e-16
@@ -155,11 +160,16 @@ def _class_heading(record: Classes) -> str:
 def latent_posterior(record: Latent) -> go.Figure:
     """Traces for one input and for two; `update` shows those that the record needs."""
     nothing, square = np.zeros(2), np.zeros((2, 2))
+    thin = {"width": 1.2, "dash": "dot"}
     return plotting.figure(
         [
             plotting.heatmap("map of the mean of q(f₀)", "mean of q(f₀)<br>%{z:.2f}", z=square,
                              visible=False),
             plotting.band(nothing, square, "q(f₀), mean ± 2 sd", style.NEUTRAL),
+            *(
+                plotting.line(nothing, nothing, f"prior of f₀, {sign}2 sd", style.NEUTRAL, **thin)
+                for sign in "−+"
+            ),
             plotting.line(nothing, nothing, "mean of q(f₀)", style.NEUTRAL, width=style.HERO_WIDTH),
             plotting.dots("inducing points Z", None, 9, "inducing point<br>%{x:.2f}"),
         ],
@@ -172,12 +182,13 @@ def latent_posterior(record: Latent) -> go.Figure:
 def _update_latent_posterior(fig: go.Figure, record: Latent, refit: bool = False) -> None:
     """Move the line or recolour the map, and move the inducing points."""
     window, Z = record.window, record.Z
-    colours, band, line, points = fig.data
+    colours, band, *prior, line, points = fig.data
     flat = window.y is not None
     with fig.batch_update():
         _fit_window(fig, window)
         colours.visible = flat
-        band.visible = line.visible = not flat
+        for trace in (band, *prior, line):
+            trace.visible = not flat
         if flat:
             top = plotting.colour_limit(colours, record.mean, refit)
             colours.update(x=window.x, y=window.y, z=plotting.rounded(record.mean))
@@ -189,16 +200,19 @@ def _update_latent_posterior(fig: go.Figure, record: Latent, refit: bool = False
             limits = record.mean + 2.0 * record.deviation * np.array([[-1.0], [1.0]])
             band.update(x=plotting.there_and_back(window.x), y=plotting.outline(limits))
             line.update(x=window.x, y=record.mean)
+            for trace, sign in zip(prior, (-1.0, 1.0), strict=True):
+                trace.update(x=window.x, y=2.0 * sign * record.prior)
             if fig.layout.yaxis.title.text != "latent f₀(x)":  # it was the axis of a second input
                 fig.layout.yaxis.update(plotting.axis("latent f₀(x)", tickmode="auto"))
                 refit = True
-            low, high = plotting.limits(fig, "yaxis", np.append(limits, [-1.0, 1.0]), refit)
+            reach = np.append(limits, 2.0 * np.max(record.prior) * np.array([-1.0, 1.0]))
+            low, high = plotting.limits(fig, "yaxis", reach, refit)
             fig.layout.yaxis.range = (low, high)
             look = {"symbol": "line-ns-open", "size": 16, "color": style.NEUTRAL,
                     "line": {"width": 2}}  # fmt: skip
             foot = low + 0.03 * (high - low)
             points.update(x=Z[:, 0], y=np.full(len(Z), foot), marker=look)
-            title = ("q(f₀), the latent process: mean ± 2 sd", "| inducing points")
+            title = ("latent q(f₀): mean ± 2 sd", "| inducing points; dotted: prior")
         fig.layout.annotations[0].text = plotting.heading_text(*title)
         fig.layout.shapes[0].update(_cut_line(record.cut))
 
@@ -247,7 +261,7 @@ def _update_warped_posterior(fig: go.Figure, record: Warped, refit: bool = False
         "visible": [*shown, *shown],
     }
     at = "" if record.cut is None else f" at x₂ = {record.cut:.2f}"
-    title = f"warped processes{at}", "median and central 95 % of fᶜ = Gᶜ(f₀)"
+    title = f"warped processes{at}", "median, central 95 % of fᶜ = Gᶜ(f₀)"
     layout: dict[str, Any] = {
         "xaxis.title.text": "input x" if record.cut is None else "input x₁, along the cut",
         "xaxis.range": _ends(x),
@@ -265,7 +279,8 @@ def _update_warped_posterior(fig: go.Figure, record: Warped, refit: bool = False
 def elbo(record: Curve) -> go.Figure:
     """Three lines, a label at the end of each."""
     labels = [plotting.label(short, style.NEUTRAL) for _, short, _ in ELBO_LINES]
-    title = plotting.heading("ELBO = E[log p] − KL − weight decay", "higher is better")
+    higher = "higher is better; not a strict bound"
+    title = plotting.heading("ELBO = E[log p] − KL − decay", higher)
     return plotting.figure(
         [
             plotting.line(NOTHING, NOTHING, name, style.NEUTRAL, **look)
@@ -301,6 +316,73 @@ def _update_elbo(fig: go.Figure, record: Curve, refit: bool = False) -> None:
 
 
 @Picture
+def optimisers(record: Trainings) -> go.Figure:
+    """Two panels with one height axis: the same lines over steps and over seconds."""
+    lines = [
+        plotting.line(NOTHING, NOTHING, name, COLOURS[k], dash=style.DASHES[k], xaxis=axis)
+        for axis in ("x", "x2")
+        for k, name in enumerate(record.names)
+    ]
+    names = plotting.names(0.0, list(record.names), list(COLOURS[: len(record.names)]))
+    return plotting.figure(
+        [*lines, names.update(xaxis="x2")],
+        360,
+        {"r": 190, "t": 62},
+        xaxis=plotting.axis("step", domain=[0.0, 0.48]),
+        xaxis2=plotting.axis("seconds, without compiling", domain=[0.54, 1.0], anchor="y"),
+        yaxis=plotting.axis("nats"),
+        annotations=[plotting.heading("ELBO of the same model", "higher is better")],
+    )
+
+
+@optimisers.updater
+def _update_optimisers(fig: go.Figure, record: Trainings, refit: bool = False) -> None:
+    """Move the lines, and their names to the right of the longest training."""
+    steps = [np.arange(len(elbo)) for elbo in record.elbo]
+    low, high = plotting.limits(fig, "yaxis", np.concatenate(record.elbo), refit)
+    ends = np.array([elbo[-1] for elbo in record.elbo])
+    heights = plotting.spread(ends, 0.08 * (high - low))
+    latest = max(seconds[-1] for seconds in record.seconds)
+    traces = {
+        "x": [*steps, *record.seconds, np.full(len(ends), latest)],
+        "y": [*record.elbo, *record.elbo, heights],
+    }
+    layout = {"yaxis.range": [low, high], "xaxis2.range": [0.0, latest]}
+    plotting.move(fig, traces, layout)
+
+
+@Picture
+def contribution(record: Contribution) -> go.Figure:
+    """A bar for each value that f₀ may be set to, with what that costs."""
+    rows = np.arange(len(SETTINGS))
+    bars = go.Bar(
+        x=np.zeros(len(rows)), y=rows, orientation="h", width=0.6, name="log-likelihood lost",
+        marker={"color": [style.NEUTRAL, plotting.translucent(style.NEUTRAL, 0.6)]},
+        hoverinfo="skip",
+    )  # fmt: skip
+    numbers = plotting.names(0.0, ["", ""], [style.NEUTRAL] * 2).update(y=rows, name="in numbers")
+    return plotting.figure(
+        [bars, numbers],
+        190,
+        {"l": 110, "r": 110, "t": 62},
+        xaxis=plotting.axis("log-likelihood lost, nats per row", range=LOST),
+        yaxis={"tickvals": rows, "ticktext": SETTINGS, "autorange": "reversed", "showgrid": False},
+    )
+
+
+@contribution.updater
+def _update_contribution(fig: go.Figure, record: Contribution, refit: bool = False) -> None:
+    lost = np.round([record.lost_at_zero, record.lost_at_mean], 3) + 0.0  # no "−0.000"
+    limits = plotting.limits(fig, "xaxis", np.append(lost, LOST), refit)
+    now = plotting.signed(record.log_likelihood, 3)
+    plain = f"log-likelihood of the data {now} nats per row; the bars show what it loses"
+    title = plotting.heading_text("what f₀ contributes", plain)
+    layout = {"xaxis.range": limits, "annotations[0].text": title}
+    texts = [f"\N{NO-BREAK SPACE}{plotting.signed(value, 3)} nats" for value in lost]
+    plotting.move(fig, {"x": [lost, np.maximum(lost, 0.0)], "text": [None, texts]}, layout)
+
+
+@Picture
 def node_errors(record: NodeErrors) -> go.Figure:
     """Both errors on logarithmic axes, and the Q that the model uses."""
     hover = "%{x} evaluations a row<br>error %{y:.1e}"
@@ -309,7 +391,7 @@ def node_errors(record: NodeErrors) -> go.Figure:
     quadrature.update(mode="lines+markers", marker={"size": 6})
     expected = "standard error of Monte Carlo"
     title = (
-        f"error: {plotting.coloured('quadrature ●', QUADRATURE)}, "
+        f"{plotting.coloured('quadrature ●', QUADRATURE)}, "
         f"{plotting.coloured('Monte Carlo ✖', MONTE_CARLO)}"
     )
     return plotting.figure(
@@ -323,8 +405,8 @@ def node_errors(record: NodeErrors) -> go.Figure:
         xaxis=plotting.axis(
             "nodes Q, or draws S, for each row", type="log", dtick=1, range=[-0.1, 2.6]
         ),
-        yaxis=plotting.axis("absolute error", type="log", tickformat=".0e", nticks=6),
-        annotations=[plotting.heading(title, "of E[log p] per row; dashed: its standard error")],
+        yaxis=plotting.axis("error of a row, nats", type="log", tickformat=".0e", nticks=6),
+        annotations=[plotting.heading(title, "error of E[log p], rms over rows")],
         shapes=[plotting.mark(record.used)],
     )
 

@@ -42,13 +42,15 @@ LOOKS = {
 }
 #: short names of the ways, for headings
 SHORT = {
-    "pe": "ETGP PE",
-    "ba": "ETGP BA",
+    "pe": "PE",
+    "ba": "BA",
     "separate": "SVGP separate",
     "shared": "SVGP shared",
     "separate-gpflow": "separate, GPflow",
     "shared-gpflow": "shared, GPflow",
 }
+#: what a calibrated model would score, under each mark of an ECE
+IF_CALIBRATED = "if it were calibrated"
 # Height and margins of the panels of a close-up.
 PANEL = 360, {"r": 20, "t": 50}
 # Names beside a confusion matrix of more classes could not be read.
@@ -59,15 +61,19 @@ MAX_ROWS = 8
 NAME_MARGIN = 190
 IMAGE_SPACE = "\u00a0" * 16
 ZOOM = 4
-# Lines in a picture of classes: at most as many as `etgp_viz.experiments.run.detail` keeps.
+# Lines in a picture of classes: at most as many as `etgp_viz.experiments.details.detail` keeps.
 MAX_LINES = 8
 LABEL_GAP = 0.075
 
 
 @Picture
 def scores(record: Panel) -> go.Figure:
-    """A trace for each way to use a model, including those that this panel lacks."""
-    traces = []
+    """A trace for each way to use a model, including those that this panel lacks.
+
+    Below them: a grey line at what a calibrated model would score, for the calibration error.
+    """
+    tick = {"symbol": "line-ns", "line": {"width": 3, "color": style.NEUTRAL}}
+    traces = [plotting.dots(IF_CALIBRATED, style.NEUTRAL, 16, "%{text}", **tick).update(text=[])]
     for way, (colour, symbol, *_) in LOOKS.items():
         look = {"symbol": symbol, "line": {"width": 2}}
         bars = {"type": "data", "thickness": 1.5, "width": 4, "color": colour}
@@ -75,7 +81,7 @@ def scores(record: Panel) -> go.Figure:
         traces.append(dots.update(text=[], error_x=bars))
     return plotting.figure(
         traces,
-        430,
+        520,
         {"l": 130, "r": 40, "t": 70, "b": 56},
         xaxis=plotting.axis(),
         yaxis={"zeroline": False},
@@ -90,17 +96,21 @@ def _update_scores(fig: go.Figure, record: Panel, refit: bool = False) -> None:
     bars = [np.nan_to_num(record.bars * series.error) for series in record.series]
     ends = _score_range(record, bars)
     ticks = _log_ticks(ends) if metric.log else None
+    expected, heights = calibrated_marks(record)
     traces: dict[str, list[Any]] = {
-        "x": [series.mean for series in record.series],
-        "y": [mark_heights(series) for series in record.series],
-        "text": [_score_texts(record, series) for series in record.series],
-        "error_x.array": bars,
-        "error_x.visible": [bool(np.any(bar)) for bar in bars],
+        "x": [expected, *(series.mean for series in record.series)],
+        "y": [heights, *map(mark_heights, record.series)],
+        "text": [
+            [f"{IF_CALIBRATED}: {value:.3f} on average" for value in expected],
+            *(_score_texts(record, series) for series in record.series),
+        ],
+        "error_x.array": [None, *bars],
+        "error_x.visible": [False, *(bool(np.any(bar)) for bar in bars)],
     }
-    better = "right is better" if metric.larger_is_better else "left is better"
+    side = "right" if metric.larger_is_better else "left"
     layout: dict[str, Any] = {
         "xaxis.type": "log" if metric.log else "linear",
-        "xaxis.title.text": f"{metric.words}: {better}",
+        "xaxis.title.text": f"{metric.words}: {side} {metric.means}",
         "xaxis.range": ends,
         "xaxis.tickmode": "auto" if ticks is None else "array",
         "xaxis.tickvals": ticks,
@@ -120,6 +130,14 @@ def mark_heights(series: Series) -> np.ndarray:
     return series.rows + LOOKS[series.way][5]
 
 
+def calibrated_marks(record: Panel) -> tuple[np.ndarray, np.ndarray]:
+    """What calibrated models would score, and the heights of these marks; none but for the ECE."""
+    expected = np.concatenate([series.calibrated for series in record.series])
+    heights = np.concatenate([mark_heights(series) for series in record.series])
+    known = ~np.isnan(expected)
+    return expected[known], heights[known]
+
+
 def _score_texts(record: Panel, series: Series) -> list[str]:
     """Hover text of each mark."""
     digits = METRICS[record.metric].digits + 1
@@ -136,7 +154,7 @@ def _score_range(record: Panel, bars: list[np.ndarray]) -> list[float]:
     """An axis that shows every mark with its bar."""
     pairs = list(zip(record.series, bars, strict=True))
     ends = [end for series, bar in pairs for end in (series.mean - bar, series.mean + bar)]
-    values = np.concatenate([np.empty(0), *ends])
+    values = np.concatenate([calibrated_marks(record)[0], *ends])
     if METRICS[record.metric].log:
         values = np.log10(values[values > 0])
     if not len(values):
@@ -158,6 +176,8 @@ def _score_heading(record: Panel) -> str:
         nothing = "nothing was measured: choose another M, or another metric"
         return plotting.heading_text(record.title, nothing)
     marks = [plotting.coloured(f"{LOOKS[way][4]} {SHORT[way]}", LOOKS[way][0]) for way in ways]
+    if len(calibrated_marks(record)[0]):
+        marks.append(plotting.coloured(f"❘ {IF_CALIBRATED}", style.NEUTRAL))
     lines = [marks] if len(marks) <= 4 else [marks[:3], marks[3:]]
     legend = "<br>".join("   ".join(line) for line in lines)
     return plotting.heading_text(record.title, legend)
@@ -227,8 +247,10 @@ def _update_reliability(fig: go.Figure, record: ReliabilityBins, refit: bool = F
         "marker.size": [sizes],
     }
     way = "point estimate" if record.way == "pe" else "Bayesian average"
+    expected = record.calibrated
     title = plotting.heading_text(
-        f"honest? {way}, ECE {record.ece:.3f}", "below the dots: too sure of itself"
+        f"honest? {way}, ECE {record.ece:.3f}",
+        f"{IF_CALIBRATED}: {expected.low:.3f} to {expected.high:.3f}; below the dots: too sure",
     )
     plotting.move(fig, traces, {"annotations[0].text": title}, first=1)
 
@@ -300,7 +322,6 @@ def training_curve(record: Curve) -> go.Figure:
         *PANEL,
         xaxis=plotting.axis("epoch"),
         yaxis=plotting.axis("ELBO (nats)"),
-        annotations=[plotting.heading("the ELBO during training", "higher is better")],
     )
 
 
@@ -308,9 +329,11 @@ def training_curve(record: Curve) -> go.Figure:
 def _update_training_curve(fig: go.Figure, record: Curve, refit: bool = False) -> None:
     """Show another training run. The axes fit all but its first tenth, which lies far below."""
     tail = record.value[len(record.value) // 10 :]
+    words = "higher is better" if len(tail) else "this model was trained at once, without epochs"
     layout = {
-        "xaxis.range": [0.0, max(float(record.epoch[-1]), 1.0)],
-        "yaxis.range": plotting.fitted(tail, 0.08),
+        "xaxis.range": [0.0, float(np.max(record.epoch, initial=1.0))],
+        "yaxis.range": plotting.fitted(tail, 0.08) if len(tail) else [0.0, 1.0],
+        "annotations[0].text": plotting.heading_text("the ELBO during training", words),
     }
     plotting.move(fig, {"x": [record.epoch], "y": [record.value]}, layout)
 
@@ -390,7 +413,7 @@ def _update_projection(fig: go.Figure, record: Projection, refit: bool = False) 
     }
     classes = "for all classes" if record.is_shared else "of some classes"
     title = plotting.heading_text(
-        f"✚ {M} inducing points {classes}",
+        f"✚ {M} inducing points {classes}" if M else "no inducing points among the inputs",
         f"● {len(record.data)} training rows; a colour for each class",
     )
     layout: dict[str, Any] = {"annotations[0].text": title}

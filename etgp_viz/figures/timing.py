@@ -26,6 +26,8 @@ LOOKS = {
     "svgp-rbfcorr": (style.PALETTE[4], "solid", "circle"),
     "svgp-rbfcorr-once": (style.PALETTE[4], "dash", "square"),
     "svgp-batched": (style.PALETTE[3], "dash", "diamond"),
+    "svgp-batched-shared": (style.PALETTE[1], "dash", "diamond"),
+    "svgp-robustmax": (style.PALETTE[1], "solid", "circle"),
     "tgp": (style.PALETTE[2], "solid", "diamond"),
     "gpytorch-batched": (style.PALETTE[2], "dash", "square"),
     "one": (style.NEUTRAL, "solid", "circle"),

@@ -1,7 +1,7 @@
 """Close-ups of one run: its confusions, calibration, hardest rows, training and what it learnt.
 
 Each function takes the details of a run, from `etgp_viz.experiments.reference_detail` or
-`etgp_viz.experiments.load_detail`; `etgp_viz.experiments.run.detail` says what they hold.
+`etgp_viz.experiments.load_detail`; `etgp_viz.experiments.details.detail` says what they hold.
 
 >>> from etgp_viz.records import close_up
 >>> detail = {"class_names": ["cat", "dog"], "confusion": [[0, 0, 5], [0, 1, 2], [1, 1, 7]]}
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from etgp_viz.checks import check_choice
+from etgp_viz.experiments.scoring import Calibrated, calibrated_ece
 
 __all__ = [
     *("Confusion", "Curve", "Hardest", "Lines", "Projection", "ReliabilityBins"),
@@ -53,6 +54,7 @@ class ReliabilityBins:
     confidence: np.ndarray  # of the bins [B], as are the next two
     accuracy: np.ndarray
     count: np.ndarray
+    calibrated: Calibrated  # the ECE that these predictions would have if they were calibrated
 
     @property
     def ece(self) -> float:
@@ -75,7 +77,7 @@ class Hardest:
 
 @dataclass(frozen=True)
 class Curve:
-    """The ELBO ``value [T]`` at the end of the epochs ``epoch [T]``."""
+    """The ELBO ``value [T]`` at the end of the epochs ``epoch [T]``; T = 0 without epochs."""
 
     epoch: np.ndarray
     value: np.ndarray
@@ -98,7 +100,7 @@ class Projection:
 
     data: np.ndarray  # some training rows [N, 2]
     labels: np.ndarray  # their classes [N]
-    inducing: np.ndarray  # [M, 2]
+    inducing: np.ndarray  # [M, 2]; M = 0 for a model without inducing inputs
     names: tuple[str, ...]  # of the C classes
     is_shared: bool  # whether all classes use these inducing points, or only a few
 
@@ -113,13 +115,17 @@ def confusion(detail: Mapping[str, Any]) -> Confusion:
 
 
 def reliability_bins(detail: Mapping[str, Any], way: str = "pe") -> ReliabilityBins:
-    """The reliability diagram of a way of predicting, "pe" or for an ETGP "ba"; no empty bins."""
+    """The reliability diagram of a way of predicting, "pe" or "ba"; no empty bins.
+
+    The confidences of a bin are close together, so its mean stands for each of them in the ECE of a
+    calibrated model.
+    """
     bins = detail["reliability"][check_choice(way, "way", tuple(detail["reliability"]))]
     count = np.array(bins["count"])
     full = count > 0
-    return ReliabilityBins(
-        way, np.array(bins["confidence"])[full], np.array(bins["accuracy"])[full], count[full]
-    )
+    confidence, accuracy = (np.array(bins[name])[full] for name in ("confidence", "accuracy"))
+    rows = np.repeat(confidence, count[full])
+    return ReliabilityBins(way, confidence, accuracy, count[full], calibrated_ece(rows[:, None]))
 
 
 def hardest(detail: Mapping[str, Any]) -> Hardest:
@@ -159,17 +165,19 @@ def lines(detail: Mapping[str, Any], part: str = "scale") -> Lines:
     """What a model has learnt, along the first principal direction of the data.
 
     `part` is "scale", the aᶜ(x) of an ETGP's flows, or "offset", their bᶜ(x). For SVGPs, which have
-    no flows, it is the standard deviation or the mean of fᶜ(x).
+    no flows, it is the standard deviation or the mean of fᶜ(x), and for models without Gaussian
+    processes the probability of the class or its logarithm.
     """
     is_scale = check_choice(part, "part", ("scale", "offset")) == "scale"
     line, names = detail["line"], detail["class_names"]
-    if "a" in line:
-        linear = detail["run"]["model"] == "etgp-linear"
-        words = ("scale aᶜ(x)" if linear else "mean slope aᶜ(x)") if is_scale else "offset bᶜ(x)"
-        values = line["a" if is_scale else "b"]
-    else:
-        words = "standard deviation of fᶜ(x)" if is_scale else "mean of fᶜ(x)"
-        values = line["deviation" if is_scale else "mean"]
+    slope = "scale" if detail["run"]["model"] == "etgp-linear" else "mean slope"
+    kinds = (
+        (("a", f"{slope} aᶜ(x)"), ("b", "offset bᶜ(x)")),
+        (("deviation", "standard deviation of fᶜ(x)"), ("mean", "mean of fᶜ(x)")),
+        (("probability", "probability πᶜ(x)"), ("log_probability", "log πᶜ(x)")),
+    )
+    (key, words) = next(pair[not is_scale] for pair in kinds if pair[0][0] in line)
+    values = line[key]
     classes = np.array(line["classes"], dtype=int)
     shown = tuple(names[c] for c in classes)
     return Lines(words, np.array(line["t"]), classes, shown, np.array(values, dtype=float))
@@ -181,7 +189,7 @@ def projection(detail: Mapping[str, Any]) -> Projection:
     return Projection(
         data=np.array(points["data"], dtype=float),
         labels=np.array(points["labels"], dtype=int),
-        inducing=np.array(points["inducing"], dtype=float),
+        inducing=np.array(points["inducing"], dtype=float).reshape(-1, 2),
         names=tuple(detail["class_names"]),
         is_shared=set(points["inducing_labels"]) == {-1},
     )

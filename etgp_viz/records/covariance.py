@@ -7,12 +7,7 @@ pair with the pivot as in the paper's Proposition 1, satisfies
 
 and the joint law of all C·N values is a Gaussian of rank at most N.
 
-Any flow: write f₀(x) = µ(x) + σ(x) z and expand each warp in normalised Hermite polynomials,
-
-    G(µ(x) + σ(x) z; θ^c(x)) = Σ_n h_n^c(x) He_n(z)/√n!.
-
-By Mehler's formula E[He_n(z) He_m(z')]/√(n! m!) = δ_nm ρⁿ for standard normal z, z' with
-correlation ρ, so that
+Any flow: the Hermite series of `etgp_viz.core.hermite`,
 
     Cov[f^c(x), f^d(x')] = Σ_{n≥1} h_n^c(x) h_n^d(x') ρ(x, x')ⁿ.
 
@@ -26,26 +21,20 @@ Proposition 1 is the term n = 1, the only one that a linear flow has:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 
 import numpy as np
 
 from etgp_viz.backend import check_shapes
-from etgp_viz.checks import check_count, check_positive
-from etgp_viz.core.expectations import gauss_hermite
+from etgp_viz.checks import check_count
 from etgp_viz.core.flows import Flow
+from etgp_viz.core.hermite import HermiteSeries, hermite_series
 
 __all__ = [
     *("HermiteSeries", "correlation_at_equal_inputs", "empirical", "empirical_of_first"),
     *("hermite_series", "joint", "joint_linear", "pair", "pair_linear"),
 ]
 
-MAX_ORDER = 60
-# Nodes of the rule behind the coefficients: exact for polynomial flows of degree below
-# 2·NUM_NODES − MAX_ORDER, and plenty for smooth ones.
-NUM_NODES = 128
 # Draws in one matrix product, see `_products`.
 BLOCK = 100
 
@@ -96,115 +85,13 @@ def joint_linear(K: np.ndarray, a: np.ndarray) -> np.ndarray:
     return pair_linear(np.tile(K, (len(a), len(a))), stacked, stacked)
 
 
-@dataclass(frozen=True)
-class HermiteSeries:
-    """The Hermite coefficients of C warps at N inputs, and what their truncation leaves out."""
-
-    correlation: np.ndarray  # ρ of f₀ [N, N]
-    # h_n^c(x) for n = 0..order [C, N, order + 1]; n = 0 is the mean of f^c(x)
-    coefficients: np.ndarray
-    # Σ_{n > order} h_n^c(x)², the variance that the series leaves out [C, N]
-    remainder: np.ndarray
-
-    @property
-    def order(self) -> int:
-        """The power of ρ at which the series ends."""
-        return self.coefficients.shape[-1] - 1
-
-    def term(self, n: int, c: int, d: int) -> np.ndarray:
-        """The n-th term of Cov[f^c, f^d] ``[N, N]``, n = 1..order."""
-        check_count(n, "n", minimum=1, maximum=self.order)
-        h = self.coefficients
-        return h[c, :, n, None] * h[d, None, :, n] * self.correlation**n
-
-    def pair(self, c: int, d: int) -> np.ndarray:
-        """Cov[f^c, f^d] ``[N, N]``."""
-        return _mehler(self.correlation, self.coefficients[c], self.coefficients[d])
-
-    def truncation_error(self, c: int, d: int) -> np.ndarray:
-        """A bound on what `pair` leaves out ``[N, N]``.
-
-        |Σ_{n>m} h_n^c h_n^d ρⁿ| ≤ |ρ|^(m+1) √(remainder^c remainder^d), by Cauchy and Schwarz.
-        """
-        size = np.sqrt(np.outer(self.remainder[c], self.remainder[d]))
-        return size * np.abs(self.correlation) ** (self.order + 1)
-
-    def joint(self) -> np.ndarray:
-        """Covariance of all C processes stacked ``[C·N, C·N]``."""
-        C = len(self.coefficients)
-        stacked = np.concatenate(self.coefficients)  # [C·N, order + 1]
-        return _mehler(np.tile(self.correlation, (C, C)), stacked, stacked)
-
-    def up_to(self, order: int) -> "HermiteSeries":
-        """The series truncated at a lower order; what is cut off joins the remainder."""
-        check_count(order, "order", maximum=self.order)
-        cut = np.sum(self.coefficients[:, :, order + 1 :] ** 2, axis=-1)
-        return HermiteSeries(
-            self.correlation, self.coefficients[:, :, : order + 1], self.remainder + cut
-        )
-
-    def every(self, step: int) -> "HermiteSeries":
-        """The series at every `step`-th input only."""
-        check_count(step, "step")
-        return HermiteSeries(
-            self.correlation[::step, ::step],
-            self.coefficients[:, ::step],
-            self.remainder[:, ::step],
-        )
-
-
-@check_shapes("K: [N, N]", "params: [C, N, P]", "mean: [N]")
-def hermite_series(
-    K: np.ndarray,
-    flow: Flow,
-    params: np.ndarray,
-    *,
-    mean: np.ndarray | None = None,
-    order: int | None = None,
-    tolerance: float = 1e-6,
-) -> HermiteSeries:
-    """The Hermite series of C warps of f₀ ~ N(mean, K).
-
-    Parameters
-    ----------
-    K, mean : covariance ``[N, N]`` and mean ``[N]`` of f₀ at N inputs; None for mean zero
-    flow, params : the family of maps G, and raw parameters of the C flows there ``[C, N, P]``
-    order, tolerance : last term of the series; None for the lowest order whose `truncation_error`
-        is below `tolerance` times the largest variance for every pair of classes and inputs, or
-        MAX_ORDER
-
-    Returns
-    -------
-    a `HermiteSeries`
-    """
-    check_positive(tolerance, "tolerance")
-    K = np.asarray(K, dtype=float)
-    deviation = np.sqrt(np.diag(K))
-    if not np.all(deviation > 0.0):
-        raise ValueError("K: expected a positive variance at every input")
-    correlation = np.clip(K / np.outer(deviation, deviation), -1.0, 1.0)
-    centre = np.zeros(len(K)) if mean is None else np.asarray(mean, dtype=float)
-
-    nodes, weights, basis = _rule()
-    f0 = centre[:, None] + deviation[:, None] * nodes  # [N, Q]
-    values = flow.forward(f0, np.asarray(params)[:, :, None, :]).numpy()  # [C, N, Q]
-    coefficients = values @ basis
-    # Parseval: the variance is Σ_{n≥1} h_n², so this is what is left after each order.
-    variance = (values - coefficients[:, :, :1]) ** 2 @ weights
-    explained = np.cumsum(coefficients[:, :, 1:] ** 2, axis=-1)
-    left = np.maximum(variance[:, :, None] - explained, 0.0)  # [C, N, MAX_ORDER]
-    if order is None:
-        # At equal inputs ρ = 1, so the bound is largest there: the remainder itself.
-        worst = left.max(axis=(0, 1))
-        small = np.flatnonzero(worst <= tolerance * variance.max())
-        order = int(small[0]) + 1 if small.size else MAX_ORDER
-    check_count(order, "order", maximum=MAX_ORDER)
-    return HermiteSeries(correlation, coefficients[:, :, : order + 1], left[:, :, order - 1])
-
-
 @check_shapes("K: [N, N]", "params_c: [N, P]", "params_d: [N, P]", "return: [N, N]")
 def pair(
-    K: np.ndarray, flow: Flow, params_c: np.ndarray, params_d: np.ndarray, order: int = 20
+    K: np.ndarray,
+    flow: Flow,
+    params_c: np.ndarray,
+    params_d: np.ndarray,
+    order: int | None = None,
 ) -> np.ndarray:
     """Cov[f^c, f^d] for any flow, by its Hermite series; f₀ has mean zero.
 
@@ -212,7 +99,7 @@ def pair(
     ----------
     K, flow : covariance of f₀ at N inputs ``[N, N]``, and the family of maps G
     params_c, params_d : raw parameters of the two classes at these inputs ``[N, P]``
-    order : last term of the series
+    order : last term of the series; None for as many as are needed, see `hermite_series`
 
     Returns
     -------
@@ -230,7 +117,7 @@ def pair(
 
 
 @check_shapes("K: [N, N]", "params: [C, N, P]", "return: [CN, CN]")
-def joint(K: np.ndarray, flow: Flow, params: np.ndarray, order: int = 20) -> np.ndarray:
+def joint(K: np.ndarray, flow: Flow, params: np.ndarray, order: int | None = None) -> np.ndarray:
     """Covariance of all C processes stacked, for any flow; f₀ has mean zero.
 
     Parameters
@@ -342,14 +229,6 @@ def correlation_at_equal_inputs(series: HermiteSeries) -> np.ndarray:
     return np.divide(covariance, size, out=np.full_like(size, np.nan), where=exists)
 
 
-def _mehler(rho: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Σ_{n≥1} left_n right_nᵀ ⊙ ρⁿ by Horner's rule: one Hadamard product for each order."""
-    total = np.zeros_like(rho)
-    for n in range(left.shape[-1] - 1, 0, -1):
-        total = rho * (np.outer(left[:, n], right[:, n]) + total)
-    return total
-
-
 def _centred(samples: np.ndarray) -> np.ndarray:
     samples = np.asarray(samples, dtype=float)
     return samples - samples.mean(axis=0)
@@ -365,18 +244,3 @@ def _products(c: np.ndarray, d: np.ndarray) -> np.ndarray:
     blocks_c, blocks_d = (z[:end].reshape(-1, BLOCK, z.shape[1]) for z in (c, d))
     rest = c[end:].T @ d[end:]
     return np.sum(np.swapaxes(blocks_c, 1, 2) @ blocks_d, axis=0) + rest
-
-
-@cache
-def _rule() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes and weights [Q], and weighted polynomials [Q, MAX_ORDER + 1]: h = G(nodes) @ these."""
-    nodes, weights = gauss_hermite(NUM_NODES)
-    return nodes, weights, weights[:, None] * _hermite_polynomials(nodes, MAX_ORDER)
-
-
-def _hermite_polynomials(z: np.ndarray, order: int) -> np.ndarray:
-    """He_n(z)/√n! for n = 0..order, [Q, order + 1], by √(n+1) p_(n+1) = z p_n − √n p_(n−1)."""
-    columns = [np.ones_like(z), z]
-    for n in range(1, order):
-        columns.append((z * columns[n] - np.sqrt(n) * columns[n - 1]) / np.sqrt(n + 1))
-    return np.stack(columns[: order + 1], axis=-1)

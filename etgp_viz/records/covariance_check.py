@@ -145,7 +145,7 @@ class Convergence:
     sizes: np.ndarray  # numbers m of draws [K]
     error: np.ndarray  # of the estimate from the first m draws [K]
     expected: np.ndarray  # the standard error with m draws, falling like 1/√m [K]
-    left_out: float  # bound on what the series leaves out, which no number of draws can reduce
+    left_out: float  # estimate of the series' own error, which no number of draws can reduce
 
 
 @dataclass(frozen=True)
@@ -285,11 +285,11 @@ def convergence(series: HermiteSeries, F: np.ndarray, comparison: Comparison) ->
     S = comparison.num_draws
     sizes = np.unique(np.geomspace(FIRST_SIZE, S, NUM_SIZES).astype(int))
     estimates = empirical_of_first(_stacked(F, rows), _stacked(F, columns), sizes.tolist())
-    bound = np.block([[series.truncation_error(c, d) for d in columns] for c in rows])
+    left_out = np.block([[series.error_estimate(c, d) for d in columns] for c in rows])
     scale = _rms(comparison.analytic) or 1.0
     error = np.sqrt(np.mean((estimates - comparison.analytic) ** 2, axis=(1, 2)))
     expected = _rms(comparison.standard_error) * np.sqrt(S / sizes)
-    return Convergence(sizes, error / scale, expected / scale, _rms(bound) / scale)
+    return Convergence(sizes, error / scale, expected / scale, _rms(left_out) / scale)
 
 
 def spectrum(series: HermiteSeries) -> Spectrum:

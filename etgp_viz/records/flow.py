@@ -27,8 +27,8 @@ from scipy.special import ndtri
 
 from etgp_viz.backend import check_shapes
 from etgp_viz.core.flows import Flow
+from etgp_viz.core.hermite import joint_moments
 from etgp_viz.records import prior
-from etgp_viz.records.covariance import hermite_series
 
 __all__ = [
     *("Marginal", "Matrix", "Parameters", "TwoPoints", "WarpedPaths"),
@@ -254,4 +254,6 @@ def covariance(x: np.ndarray, K: np.ndarray, flow: Flow, params: np.ndarray) -> 
     -------
     a `Matrix` record
     """
-    return Matrix(x, hermite_series(K, flow, params[None]).pair(0, 0), "Cov[f(x), f(x′)]")
+    one_draw, mean = params[None, :, None], np.zeros(len(x))
+    _, values = joint_moments(flow, False, mean, K, one_draw, tolerance=1e-4)
+    return Matrix(x, values[0], "Cov[f(x), f(x′)]")

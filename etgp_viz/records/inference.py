@@ -27,18 +27,18 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from etgp_viz.backend import check_shapes
-from etgp_viz.core.expectations import gauss_hermite
+from etgp_viz.core.expectations import Rule, gauss_hermite, levels
 from etgp_viz.core.model import ETGP
 from etgp_viz.records.flow import Z95
 
 __all__ = [
-    *("Beliefs", "Classes", "Latent", "NodeErrors", "Warped", "Window"),
-    *("look", "node_errors", "processes_at", "undecided", "warped", "window"),
+    *("Beliefs", "Classes", "Contribution", "Latent", "NodeErrors", "Warped", "Window"),
+    *("contribution", "look", "node_errors", "processes_at", "undecided", "warped", "window"),
 ]
 
 # Points of a window over one input, cells along the longer side of a window over two, and its
-# margin around the data as a share of their range.
-LINE_POINTS, CELLS, MARGIN = 100, 36, 0.06
+# margin around the data as a share of their range: near them, and far away.
+LINE_POINTS, CELLS, MARGIN, FAR = 100, 36, 0.06, 1.5
 # Errors of expectations: rows of the data, numbers of nodes and of draws, points of the reference.
 ROWS = 100
 NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
@@ -68,13 +68,19 @@ class Window:
 
 @dataclass(frozen=True)
 class Latent:
-    """q(f₀) over a window, and the inducing points."""
+    """q(f₀) over a window, beside its prior, and the inducing points."""
 
     window: Window
     mean: np.ndarray  # of q(f₀), in the shape of the window
     deviation: np.ndarray  # the same
+    prior: np.ndarray  # standard deviation of the prior p(f₀), the same
     Z: np.ndarray  # inducing points [M, D]
     cut: float | None  # the second input of `Warped`; None for one input
+
+    @property
+    def return_to_prior(self) -> float:
+        """Standard deviation of q(f₀) as a share of the prior's, averaged over the edge."""
+        return float(np.mean(_edge(self.deviation / self.prior)))
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,18 @@ class Classes:
         p = np.clip(self.probabilities, 1e-300, 1.0)
         return -np.sum(p * np.log(p), axis=0) / np.log(len(p))
 
+    @property
+    def confidence_at_edge(self) -> float:
+        """Probability of the likeliest class, averaged over the edge of the window."""
+        return float(np.mean(_edge(np.max(self.probabilities, axis=0))))
+
+
+def _edge(values: np.ndarray) -> np.ndarray:
+    """Values at both ends of a line ``[G]``, or all around a map ``[H, G]``."""
+    if values.ndim == 1:
+        return values[[0, -1]]
+    return np.concatenate([values[0], values[-1], values[1:-1, 0], values[1:-1, -1]])
+
 
 @dataclass(frozen=True)
 class Warped:
@@ -127,30 +145,43 @@ class Beliefs:
 
 
 @dataclass(frozen=True)
+class Contribution:
+    """What f₀ contributes to the predictions of the data, in nats per row."""
+
+    log_likelihood: float  # mean over the rows, by the point estimate
+    lost_at_zero: float  # lost if f₀ is set to 0
+    lost_at_mean: float  # lost if f₀ is set to its mean µ(x)
+
+
+@dataclass(frozen=True)
 class NodeErrors:
-    """Errors of the expected log-likelihood per row, E_{q(f₀)}[log p(y | f₀)], of a model."""
+    """Errors of the expected log-likelihood of a row, E_{q(f₀)}[log p(y | f₀)], of a model.
+
+    All are root mean squares over rows, so that they can be compared: in a mean over rows the
+    errors of quadrature partly cancel, and those of the draws shrink by another 1/√N.
+    """
 
     nodes: np.ndarray  # numbers Q of Gauss–Hermite nodes [K]
-    quadrature: np.ndarray  # absolute error with Q nodes [K]
+    quadrature: np.ndarray  # error with Q nodes [K]
     draws: np.ndarray  # numbers S of Monte Carlo draws for each row [J]
-    monte_carlo: np.ndarray  # absolute error of one estimate with S draws [J]
-    standard_error: np.ndarray  # root mean square of that error, σ/√S [J]
+    monte_carlo: np.ndarray  # error of one estimate for each row, with S draws [J]
+    standard_error: np.ndarray  # what that error is on average over draws, σ/√S [J]
     used: int  # the number Q that the model itself uses
 
 
-def window(X: np.ndarray) -> Window:
+def window(X: np.ndarray, margin: float = MARGIN) -> Window:
     """A grid around the data, with square cells if there are two inputs.
 
     Parameters
     ----------
-    X : inputs ``[N, 1]`` or ``[N, 2]``
+    X, margin : inputs ``[N, 1]`` or ``[N, 2]``, and the space around them as a share of their range
 
     Returns
     -------
     a `Window`
     """
     low, high = np.min(X, axis=0), np.max(X, axis=0)
-    room = MARGIN * np.maximum(high - low, 1e-6)
+    room = margin * np.maximum(high - low, 1e-6)
     low, high = low - room, high + room
     if X.shape[1] == 1:
         return Window(np.linspace(low[0], high[0], LINE_POINTS), None)
@@ -187,23 +218,20 @@ def look(
     N, G = len(rows), len(grid)
     mean, deviation, params = (moment[:N] for moment in moments)
 
-    nodes, weights = gauss_hermite(model.num_quadrature)
-
-    def probabilities(params: np.ndarray) -> np.ndarray:  # [N, C, P] → [N, C]
-        F = _warp(model, mean, deviation, params, nodes)
-        return np.einsum("nqc,q->nc", softmax(F, axis=-1), weights)
-
-    point = bayes = probabilities(params)
+    point = bayes = _probabilities(model, mean, deviation, params)
     # As long as the output weights are zero, every draw of the network gives the same flows.
     if np.any(model.network.output.weights.numpy()):
         draws = model.network(rows, samples, seed).numpy()
-        bayes = np.mean([probabilities(draw) for draw in draws], axis=0)
+        bayes = np.mean([_probabilities(model, mean, deviation, draw) for draw in draws], axis=0)
 
     along = _quantiles(model, where, cut, [moment[N:] for moment in moments])
     Z = model.inducing_variable.Z.numpy()
-    mean, deviation = mean[:G].reshape(where.shape), deviation[:G].reshape(where.shape)
+    prior = np.sqrt(model.kernel(grid, full_cov=False).numpy())
+    mean, deviation, prior = (
+        values.reshape(where.shape) for values in (mean[:G], deviation[:G], prior)
+    )
     return Beliefs(
-        latent=Latent(where, mean, deviation, Z, along.cut),
+        latent=Latent(where, mean, deviation, prior, Z, along.cut),
         point=_classes(where, data, point, 0),
         bayes=_classes(where, data, bayes, samples),
         warped=along,
@@ -239,6 +267,21 @@ def _quantiles(model: ETGP, where: Window, cut: float, moments: Sequence[np.ndar
     band = np.stack([np.minimum(lower, upper), np.maximum(lower, upper)])
     place = None if where.y is None else cut
     return Warped(where.x, median.T, np.moveaxis(band, -1, 1), place)
+
+
+def contribution(model: ETGP, data: tuple[np.ndarray, np.ndarray]) -> Contribution:
+    """What the data would lose without f₀, and without its uncertainty.
+
+    Parameters
+    ----------
+    model, data : an ETGP, and ``(X [N, D], Y [N, 1])``
+
+    Returns
+    -------
+    a `Contribution` record
+    """
+    found = model.latent_contribution(data)
+    return Contribution(found.log_likelihood, found.lost_at_zero, found.lost_at_mean)
 
 
 def undecided(
@@ -285,11 +328,11 @@ def processes_at(model: ETGP, X: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 
 def node_errors(model: ETGP, data: tuple[np.ndarray, np.ndarray], seed: int = 0) -> NodeErrors:
-    """Errors of the expected log-likelihood of a model, by Q nodes and by S random draws.
+    """Errors of a row's expected log-likelihood, by Q nodes and by S random draws.
 
-    It is the mean over the first rows of the data, each with its own draws. The reference is a
-    different rule: the trapezium rule with 401 points on ±9 standard deviations, which converges
-    faster than any power of its step for smooth functions that vanish at both ends.
+    They are root mean squares over the first rows of the data, each with its own draws. The
+    reference is a different rule: the trapezium rule with 401 points on ±9 standard deviations,
+    which converges faster than any power of its step for smooth functions that vanish at both ends.
 
     Parameters
     ----------
@@ -318,18 +361,40 @@ def node_errors(model: ETGP, data: tuple[np.ndarray, np.ndarray], seed: int = 0)
     by_draws = [np.mean(parts[-1][:, :S], axis=1) for S in DRAWS]
     return NodeErrors(
         nodes=np.array(NODES),
-        quadrature=np.array([abs(np.mean(estimate - exact)) for estimate in by_nodes]),
+        quadrature=np.array([_rms(estimate - exact) for estimate in by_nodes]),
         draws=np.array(DRAWS),
-        monte_carlo=np.array([abs(np.mean(estimate - exact)) for estimate in by_draws]),
-        standard_error=np.sqrt(variance.sum()) / N / np.sqrt(DRAWS),
+        monte_carlo=np.array([_rms(estimate - exact) for estimate in by_draws]),
+        standard_error=np.sqrt(variance.mean() / DRAWS),
         used=model.num_quadrature,
     )
+
+
+def _rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def _moments(model: ETGP, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean [N] and standard deviation [N] of q(f₀), and raw flow parameters [N, C, P]."""
     mean, variance = (moment.numpy()[:, 0] for moment in model.predict_latent(X))
     return mean, np.sqrt(np.maximum(variance, 0.0)), model.network(X).numpy()
+
+
+def _probabilities(
+    model: ETGP, mean: np.ndarray, deviation: np.ndarray, params: np.ndarray
+) -> np.ndarray:
+    """E[softmax(f^1, …, f^C)] of each row, [N, C], refined as the model's own predictions are."""
+    rule = Rule(model.num_quadrature, model.quadrature_tolerance)
+    z, w, last, starts = levels(rule)
+    p, rows = np.empty(params.shape[:2]), np.arange(len(params))
+    for nodes in map(slice, starts[:-1], starts[1:]):
+        F = _warp(model, mean[rows], deviation[rows], params[rows], z[nodes])
+        at_nodes = softmax(F, axis=-1) * w[nodes, None]
+        p[rows] = np.sum(at_nodes, axis=1)
+        error = np.max(np.abs(np.einsum("nqc,qk->nkc", at_nodes, last[nodes])), axis=(1, 2))
+        rows = rows[error > (rule.tolerance or np.inf)]
+        if not len(rows):
+            break
+    return p
 
 
 def _warp(

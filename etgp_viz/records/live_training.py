@@ -5,6 +5,7 @@ starts no thread: the caller decides how often to look.
 """
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,9 +16,9 @@ from etgp_viz.backend import tf
 from etgp_viz.checks import check_count, check_positive
 from etgp_viz.core.model import ETGP
 from etgp_viz.core.optimiser import Optimiser
-from etgp_viz.core.training import Batches
+from etgp_viz.core.training import Batches, FitResult
 
-__all__ = ["Curve", "LiveTraining"]
+__all__ = ["Curve", "LiveTraining", "Trainings", "compare"]
 
 # The approximate number of points in a long curve.
 POINTS = 150
@@ -32,6 +33,37 @@ class Curve:
     expected: np.ndarray  # expected log-likelihood, scaled from the mini-batch to all data [K]
     kl: np.ndarray  # KL[q(u₀) ‖ p(u₀)] [K]
     penalty: np.ndarray  # KL_W, the weight decay of the network [K]
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """The ELBO of K trainings of the same model, over steps and over time."""
+
+    names: tuple[str, ...]  # [K]
+    elbo: tuple[np.ndarray, ...]  # after 0, 1, … steps [E], K of them
+    seconds: tuple[np.ndarray, ...]  # since the first step, without tracing and compiling, the same
+
+
+def compare(results: Mapping[str, FitResult]) -> Trainings:
+    """The trainings in which every epoch was one step, as a record.
+
+    The first step of a fit is traced and compiled, which says nothing about the optimiser. It is
+    counted as long as the median of the others.
+
+    Parameters
+    ----------
+    results : name → the `FitResult` of a fit with full batches
+
+    Returns
+    -------
+    a `Trainings` record
+    """
+    seconds = [
+        np.cumsum([0.0, np.median(result.seconds[1:]), *result.seconds[1:-1]])
+        for result in results.values()
+    ]
+    elbo = tuple(result.elbo for result in results.values())
+    return Trainings(tuple(results), elbo, tuple(seconds))
 
 
 class LiveTraining:

@@ -1,7 +1,8 @@
 """Results of experiments: a panel of scores on each data set, and close-ups of single runs.
 
-A `Panel` is laid out as in the paper's figures: a row for each flow or kernel, a mark for each way
-to use it (point estimate and Bayesian average of an ETGP, separate and shared kernels of an SVGP).
+A `Panel` is laid out as in the paper's figures: a row for each flow, kernel or other model, a mark
+for each way to use it (point estimate and Bayesian average of a model with a network, separate and
+shared kernels of an SVGP).
 A figure of the paper is a row of such panels, one for each data set: accuracy, training and
 prediction time, fewer inducing points; log-likelihood in the appendix. A `Collection` is a table of
 experiments with the details of its runs.
@@ -10,7 +11,7 @@ experiments with the details of its runs.
 >>> panel = experiments.panel(experiments.reference(), "digits", rivals="stationary")
 >>> panel.labels
 ('LINEAR', 'SAL', 'TANH', 'RBF', 'RBFCORR')
->>> experiments.text_table([panel]).loc[("TANH", "ETGP, point estimate"), "digits accuracy"][:4]
+>>> experiments.text_table([panel]).loc[("TANH", "point estimate"), "digits accuracy"][:4]
 '0.97'
 >>> collection = experiments.Collection()
 >>> row = collection.run("digits", "etgp-tanh", "pe", 100)
@@ -32,7 +33,7 @@ import pandas as pd
 from etgp_viz.checks import check_choice, check_count, check_nonnegative, fail
 from etgp_viz.experiments.results import load, load_detail, reference, reference_detail
 from etgp_viz.experiments.scoring import closest_look, select, summarise
-from etgp_viz.experiments.settings import MODELS, SPEED, model_label, short_name
+from etgp_viz.experiments.settings import COMPARED, MODELS, SPEED, model_label, short_name
 from etgp_viz.records import close_up
 from etgp_viz.rivals import names
 
@@ -50,18 +51,24 @@ class Metric:
     words: str  # what it is
     larger_is_better: bool
     digits: int = 3  # decimals in a table
+    means: str = "is better"  # what the one end of its axis is or means
 
     @property
     def log(self) -> bool:
         """Whether it belongs on a logarithmic axis: times and memory."""
-        return self.column in ("seconds_per_epoch", "prediction_seconds_per_1000", "memory_mib")
+        return "seconds" in self.column or self.column == "memory_mib"
 
 
 METRICS = {
     "accuracy": Metric("test_accuracy", "test accuracy", True),
     "log_likelihood": Metric("test_log_likelihood", "mean test log-likelihood (nats)", True),
     "ece": Metric("test_ece", "expected calibration error", False),
-    "training": Metric("seconds_per_epoch", "training time per epoch, own batch size (s)", False),
+    "latent": Metric(
+        *("latent_lost_at_zero", "log-likelihood lost with f₀ = 0 (nats)", True),
+        means="means that f₀ matters more",
+    ),
+    "training": Metric("seconds_per_epoch", "training time per epoch (s)", False),
+    "fit": Metric("fit_seconds", "training time until it stopped (s)", False, 1),
     "race": Metric("seconds_per_epoch", "time per epoch, in turns, equal batches (s)", False),
     "prediction": Metric(
         "prediction_seconds_per_1000", "prediction time of 1000 rows (s)", False, 2
@@ -71,15 +78,16 @@ METRICS = {
 
 #: which rivals a panel shows → models, the ETGPs first
 RIVALS = {
-    "all": (*names.ETGPS, *names.SVGPS),
+    "all": COMPARED,
     "stationary": (*names.ETGPS, *names.STATIONARY),
     "non-stationary": (*names.ETGPS, *names.NON_STATIONARY),
+    "beyond the paper": (*names.ETGPS, *names.BEYOND_PAPER),
 }
 
 #: a way to use a model, which has its own mark → its name in figures
 WAYS = {
-    "pe": "ETGP, point estimate",
-    "ba": "ETGP, Bayesian average",
+    "pe": "point estimate",
+    "ba": "Bayesian average",
     "separate": "SVGP, separate kernels",
     "shared": "SVGP, shared kernel",
     "separate-gpflow": "SVGP, separate, GPflow's own",
@@ -96,6 +104,7 @@ class Series:
     mean: np.ndarray  # over seeds [K]
     error: np.ndarray  # its standard error s/√n [K]; NaN for one seed
     seeds: np.ndarray  # number of seeds [K]
+    calibrated: np.ndarray  # the ECE if the model were calibrated [K]; NaN for another metric
 
 
 @dataclass(frozen=True)
@@ -142,7 +151,7 @@ def panel(
     table, dataset : of `etgp_viz.experiments.load` or `reference`, and a data set in it
     metric, rivals : a key of `METRICS` (``"race"``: steps that were timed in turns) and of `RIVALS`
     num_inducing : M; the largest of the data set if None; 0 for a row for every M of every model
-        that was trained with several
+        that was trained with several. Models without inducing points are shown with every M.
     paper : pick the SVGPs on test rows, see `etgp_viz.experiments.select`
     bars : half the length of an error bar, in standard errors
 
@@ -155,18 +164,19 @@ def panel(
     check_choice(rivals, "rivals", tuple(RIVALS))
     rows = _summary(table[table["dataset"] == dataset], metric, paper)
     rows = rows[rows["model"].isin(RIVALS[rivals])]
+    by_default = num_inducing is None
     if num_inducing is None:
         num_inducing = int(rows["num_inducing"].max()) if len(rows) else 0
-    if check_count(num_inducing, "num_inducing", minimum=0):
-        rows = rows[rows["num_inducing"] == num_inducing]
+    if check_count(num_inducing, "num_inducing", minimum=0) or by_default:
+        rows = rows[rows["num_inducing"].isin((num_inducing, 0))]  # 0: without inducing points
     else:
         rows = rows[rows.groupby("model")["num_inducing"].transform("nunique") > 1]
     cells = list(zip(rows["model"], rows["num_inducing"], strict=True))
     order = RIVALS[rivals].index
     keys = sorted(set(cells), key=lambda cell: (order(cell[0]), -cell[1]))
     rows = rows.assign(row=list(map(keys.index, cells))).sort_values("row", kind="stable")
-    labels = [names.MODELS[model].variant.upper() for model, _ in keys]
-    if not num_inducing:
+    labels = [names.MODELS[model].short_label for model, _ in keys]
+    if not num_inducing and not by_default:
         labels = [f"{label} · M = {M}" for label, (_, M) in zip(labels, keys, strict=True)]
     words = METRICS[metric].words
     if metric == "race" and len(rows):
@@ -200,13 +210,25 @@ def _summary(table: pd.DataFrame, metric: str, paper: bool) -> pd.DataFrame:
 
 
 def _series(way: str, rows: pd.DataFrame, metric: str) -> Series:
-    marks, column = rows[rows["way"] == way], METRICS[metric].column
+    column = METRICS[metric].column
+    marks = rows[(rows["way"] == way) & rows[column].notna()]
     mean, error = (marks[name].to_numpy(float) for name in (column, f"{column}_se"))
-    return Series(way, marks["row"].to_numpy(int), mean, error, marks["seeds"].to_numpy(int))
+    expected = f"{column}_if_calibrated"
+    calibrated = marks[expected] if expected in marks else pd.Series(np.nan, marks.index)
+    return Series(
+        way=way,
+        rows=marks["row"].to_numpy(int),
+        mean=mean,
+        error=error,
+        seeds=marks["seeds"].to_numpy(int),
+        calibrated=calibrated.to_numpy(float),
+    )
 
 
 def text_table(panels: Sequence[Panel]) -> pd.DataFrame:
     """The figures of panels as text: models in rows, panels in columns, mean ± standard error.
+
+    Behind a calibration error stands what a calibrated model would score.
 
     Parameters
     ----------
@@ -221,9 +243,12 @@ def text_table(panels: Sequence[Panel]) -> pd.DataFrame:
         digits = METRICS[panel.metric].digits
         column = cells.setdefault(f"{panel.dataset} {panel.metric}", {})
         for series in panel.series:
-            for row, mean, error in zip(series.rows, series.mean, series.error, strict=True):
+            for row, mean, error, calibrated in zip(
+                series.rows, series.mean, series.error, series.calibrated, strict=True
+            ):
                 text = f"{mean:.{digits}f}"
                 text += "" if np.isnan(error) else f" ± {error:.{digits}f}"
+                text += "" if np.isnan(calibrated) else f" (if calibrated {calibrated:.{digits}f})"
                 column[panel.labels[row], WAYS[series.way]] = text
     labels = dict.fromkeys(label for panel in panels for label in panel.labels)
     rows = [(label, way) for label in labels for way in WAYS.values()]
@@ -255,7 +280,8 @@ class Collection:
         if self.looks.empty:
             fail("path", "a result file with a finished run", str(path))
         self.datasets = tuple(dict.fromkeys(self.looks["dataset"]))
-        self.counts = tuple(sorted(map(int, set(self.looks["num_inducing"])), reverse=True))
+        counts = sorted(map(int, set(self.looks["num_inducing"])), reverse=True)
+        self.counts = tuple(filter(None, counts)) or (0,)  # 0: without inducing points
         trained = set(zip(self.looks["model"], self.looks["sharing"], strict=True))
         self.models = {
             name: model_label(*model)
@@ -268,9 +294,9 @@ class Collection:
     def run(self, dataset: str, model: str, way: str, num_inducing: int) -> pd.Series:
         """The row of a run on a data set, or of the most similar run in the table.
 
-        `model` is a key of `etgp_viz.experiments.MODELS`, `way` "pe" or "ba". For an ETGP it is the
-        run that was chosen for its point estimate, whichever way it predicts, so that both ways
-        show the same network.
+        `model` is a key of `etgp_viz.experiments.MODELS`, `way` "pe" or "ba". If the model predicts
+        in both ways, it is the run that was chosen for its point estimate in either case, so that
+        both ways show the same network.
         """
         rows = self.looks[(self.looks["dataset"] == dataset) & (self.looks["inference"] == "pe")]
         name, sharing = MODELS[model]
@@ -288,10 +314,11 @@ class Collection:
     def name(self, row: pd.Series) -> str:
         """The label of a row's model, with its way of predicting if it has several."""
         label = model_label(row["model"], row["sharing"])
-        return label if row["sharing"] else f"{label} {row['inference'].upper()}"
+        has_both = names.MODELS[row["model"]].has_bayesian_average
+        return f"{label} {row['inference'].upper()}" if has_both else label
 
     def detail(self, run_id: str) -> dict[str, Any]:
-        """The details of a run, see `etgp_viz.experiments.run.detail`."""
+        """The details of a run, see `etgp_viz.experiments.details.detail`."""
         return reference_detail(run_id) if self.path is None else load_detail(self.path, run_id)
 
     def code(self, run_id: str) -> tuple[str, str]:

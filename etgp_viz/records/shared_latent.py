@@ -18,6 +18,8 @@ In ETGP any one process, the pivot, determines all others: f^c = G^c(H^pivot(f^p
 (10, 3, 4, 2)
 >>> shared_latent.scale_network_params(flow, np.array([3.0, 1.0]), 0.5)
 array([2. , 0.5])
+>>> shared_latent.rewrite(np.array([[[3.0, 1.0]]]), np.array([0.0]), stretch=2.0)
+array([[[1.5, 1. ]]])
 >>> drawn = prior.noise(1, 20, 3, 4)
 >>> shared_latent.processes(x, drawn[0], drawn).band.shape
 (3, 2, 4)
@@ -55,7 +57,7 @@ from etgp_viz.core.network import FlowNetwork
 __all__ = [
     *("MODELS", "Dependence", "Latents", "Pivot", "Probabilities", "Processes"),
     *("dependence", "flow_params", "joint_draws", "latents", "pivot", "processes"),
-    *("scale_network_params", "warp"),
+    *("rewrite", "scale_network_params", "warp"),
 ]
 
 #: models by name → what they are called
@@ -208,6 +210,31 @@ def scale_network_params(flow: Flow, params: np.ndarray, amount: float) -> np.nd
 
 
 change = scale_network_params  # its name in version 0.1
+
+
+@check_shapes("params: [batch..., C, N, P]", "x: [N]", "return: [batch..., C, N, P]")
+def rewrite(
+    params: np.ndarray, x: np.ndarray, stretch: float = 1.0, shift: float = 0.0
+) -> np.ndarray:
+    """Parameters of LINEAR flows that give the same class probabilities from a stretched latent.
+
+    Softmax sees differences between classes only, (aᶜ − aᵈ)·f₀ + bᶜ − bᵈ. They stay the same
+
+    - if f₀ is s times as high and every slope 1/s as large: (σ², a) → (s²σ², a/s);
+    - if every class gets the same function on top: bᶜ(x) → bᶜ(x) + h(x), here h(x) = shift·sin 2x.
+
+    So no data can tell these models apart.
+
+    Parameters
+    ----------
+    params, x : raw parameters a, b of the C flows ``[..., C, N, 2]``, and inputs ``[N]``
+    stretch, shift : s > 0, and the height of h
+
+    Returns
+    -------
+    array ``[..., C, N, 2]``
+    """
+    return params / [stretch, 1.0] + np.stack([np.zeros_like(x), shift * np.sin(2.0 * x)], axis=-1)
 
 
 @check_shapes(

@@ -16,7 +16,7 @@ import pandas as pd
 
 from etgp_viz.checks import check_choice, check_count
 from etgp_viz.timing.analysis import AXES, fit_cost, per_epoch
-from etgp_viz.timing.contestants import MODELS, Size
+from etgp_viz.timing.contestants import MODELS, SAMPLES, Size
 
 __all__ = ["Curves", "Line", "cholesky_curves", "curves"]
 
@@ -25,7 +25,7 @@ QUANTITIES = {
     "step": "one training step (seconds)",
     "epoch": "one epoch (seconds)",
     "prediction": "prediction, point estimate (seconds)",
-    "prediction_ba": "prediction, Bayesian (seconds)",
+    "prediction_ba": f"prediction, Bayesian, {SAMPLES} dropout draws (seconds)",
     "first_step": "first step: tracing and compiling (seconds)",
     "memory": "peak memory of a step (MiB)",
     "operations": "multiply–adds on paper",
@@ -108,7 +108,17 @@ def curves(
         if (line := timed.get(name)) is not None:
             y = line.y[0] * (line.x / line.x[0]) ** slope
             lines.append(Line(name, line.label, "guess", line.x, y, y, y))
-    return Curves(tuple(MODELS), tuple(lines), NAMES[over], QUANTITIES[quantity], log)
+    title = QUANTITIES[quantity] + _draws_of(quantity, table, reference)
+    return Curves(tuple(MODELS), tuple(lines), NAMES[over], title, log)
+
+
+def _draws_of(quantity: str, *tables: pd.DataFrame | None) -> str:
+    """The draws behind times of predictions, for the title of their axis."""
+    races = [table for table in tables if table is not None and len(table)]
+    if quantity != "prediction" or not races:
+        return ""
+    draws = dict.fromkeys(str(table.attrs["predictive_draws"]) for table in races)
+    return f"; SVGPs: {' and '.join(draws)} draws"
 
 
 def cholesky_curves(table: pd.DataFrame, num_inducing: int, *, log: bool = True) -> Curves:

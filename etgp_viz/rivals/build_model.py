@@ -12,11 +12,16 @@ from etgp_viz.core import flows
 from etgp_viz.core.model import ETGP
 from etgp_viz.core.network import FlowNetwork
 from etgp_viz.rivals import kernels, svgp
-from etgp_viz.rivals.names import FLOWS, MODELS, SHARING
+from etgp_viz.rivals.deep_kernel import DeepKernelSVGP
+from etgp_viz.rivals.names import FLOWS, MODELS, SHARING, Model
+from etgp_viz.rivals.network import NetworkClassifier, Shift
+from etgp_viz.rivals.off_the_shelf import SklearnRival, estimator_class
+from etgp_viz.rivals.robust_max import RobustMaxSVGP
 
 __all__ = ["MODELS", "build", "kmeans"]
 
 LENGTHSCALE = 2.0
+STARTS = ("draw", "paper")
 Q_SQRT_SCALE = 1e-5
 LARGE = 20_000  # rows above which k-means works on mini-batches
 
@@ -26,8 +31,15 @@ Latents = tuple[gpflow.kernels.Kernel, gpflow.inducing_variables.InducingVariabl
 
 NETWORK_OPTIONS = ("hidden", "dropout", "weight_decay", "projection", "precision")
 LATENT_OPTIONS = ("sharing", "batched")
-ETGP_OPTIONS = ("num_quadrature", "whiten")
-SVGP_OPTIONS = ("num_monte_carlo", "num_predictive", "whiten")
+INFERENCE_OPTIONS = (
+    "num_quadrature",
+    "quadrature_tolerance",
+    "num_monte_carlo",
+    "num_predictive",
+    "whiten",
+)
+# Logistic regression is a convex problem: enough steps to solve it.
+SKLEARN_DEFAULTS: dict[str, dict[str, Any]] = {"logistic": {"max_iter": 5000}, "boosting": {}}
 
 
 def build(
@@ -38,39 +50,60 @@ def build(
     num_inducing: int = 100,
     inducing_points: Any = None,
     seed: int = 0,
+    start: str = "draw",
     **options: Any,
 ) -> Any:
-    """A model for the inputs X, ready for `etgp_viz.fit`.
+    """A model for the inputs X, ready for `etgp_viz.fit` (scikit-learn's: for ``model.train``).
 
     Inducing points start at the centres of k-means clusters. Initial values are the paper's: RBF
-    lengthscales 2, weight variances 1/2² of the arc-cosine kernel (dividing an input by ℓ divides
-    its weight variance by ℓ²), Σ = I of the neural-network kernel, a random mixing matrix, one
-    hyperparameter per input (ARD) throughout, q(u) = N(0, (1e-5)² I), and flows at the identity
+    lengthscales ℓ = 2, weight variances 1/ℓ² of the arc-cosine kernel (dividing an input by ℓ
+    divides its weight variance by ℓ²), Σ = I of the neural-network kernel, a random mixing matrix,
+    one hyperparameter per input (ARD) throughout, q(u) = N(0, (1e-5)² I), and flows at the identity
     (TANH next to it, `Flow.near_identity_params`, where it learns faster).
+
+    Two of them leave f0 of an ETGP out of the game. A softmax sees differences between classes
+    alone, and at the identity all classes are f0: while q has mean zero, neither q nor the flows'
+    slopes have a gradient. And in D dimensions rows lie about √(2D) apart, so that with ℓ = 2 and
+    many inputs each inducing point sees itself alone. So unless ``start="paper"``, the mean of
+    q(u0) starts as a draw from the prior (all classes are still equally likely, exactly), and ℓ is
+    √D/2 for every kernel with more than 16 inputs. ``python -m benchmarks start`` compares both.
 
     Parameters
     ----------
-    name : ``"etgp-linear"``, ``"etgp-sal"``, ``"etgp-tanh"``, ``"svgp-rbf"``, ``"svgp-rbfcorr"``,
-        ``"svgp-arccos"``, ``"svgp-nnet"`` or ``"tgp"``
+    name : ``"etgp-linear"``, ``"etgp-sal"``, ``"etgp-tanh"``; the paper's rivals ``"svgp-rbf"``,
+        ``"svgp-rbfcorr"``, ``"svgp-arccos"``, ``"svgp-nnet"`` and ``"tgp"``; SVGPs that the paper
+        does not have, ``"svgp-robustmax"`` (no Monte Carlo) and ``"svgp-deep"`` (on features of a
+        network); ``"network"`` (an ETGP without its Gaussian process); scikit-learn's
+        ``"logistic"`` and ``"boosting"``
     X, num_classes : training inputs ``[N, D]``, and C
-    num_inducing : M, at most the number of distinct rows of X
+    num_inducing : M, at most the number of distinct rows of X; models without inducing points
+        ignore it
     inducing_points : where they start ``[M, D]``; None for the centres of k-means clusters
-    seed : of k-means, of initial weights and of the model's own random numbers
+    seed : of k-means, of initial weights, of the draw, and of the model's own random numbers
+    start : ``"draw"`` or ``"paper"``, see above
     **options :
         ETGP: ``hidden``, ``dropout``, ``weight_decay``, ``projection``, ``precision`` (the
-        network's), ``num_quadrature``, ``whiten`` and the arguments of the flow (``positive`` for
-        linear, ``length`` for SAL, ``elements`` and ``length`` for tanh).
+        network's), ``num_quadrature``, ``quadrature_tolerance``, ``whiten`` and the arguments of
+        the flow (``positive`` for linear, ``length`` for SAL, ``elements`` and ``length`` for
+        tanh).
 
         SVGP: ``sharing="separate"`` (C kernels and C sets of inducing points, the default) or
         ``"shared"`` (one of each); ``batched=False`` (GPflow's own computation, the default) or
         ``True`` (`etgp_viz.rivals.kernels`); ``num_monte_carlo``, ``num_predictive``, ``whiten``.
 
+        SVGP DEEP: those of the SVGP (its kernel is always shared) and of the network, with dropout
+        0 unless it is given.
+
         TGP: those of the SVGP and of the network, ``flow="linear"`` (default), ``"sal"`` or
         ``"tanh"``, and the arguments of that flow.
 
+        NETWORK: those of the network. LOGISTIC and BOOSTING: the arguments of scikit-learn's
+        ``LogisticRegression`` and ``HistGradientBoostingClassifier``.
+
     Returns
     -------
-    a GPflow model: `ETGP`, `SVGPClassifier`, `MixedSVGP` or `TGP`
+    a GPflow model (`ETGP`, `SVGPClassifier` or one derived from it, `NetworkClassifier`), or a
+    `SklearnRival`, with the same ways to predict
 
     Examples
     --------
@@ -80,21 +113,16 @@ def build(
     ('ETGP', 3, TensorShape([5, 1]))
     """
     check_choice(name, "name", tuple(MODELS))
+    is_paper = check_choice(start, "start", STARTS) == "paper"
     X = np.asarray(check_inputs(X))
     C = check_count(num_classes, "num_classes", minimum=2)
     if inducing_points is not None:
         inducing_points = np.array(check_inputs(inducing_points, "inducing_points", X.shape[1]))
         num_inducing = len(inducing_points)
-    family, variant = MODELS[name].family, MODELS[name].variant
-    flow_class: Any = FLOW_CLASSES.get(variant) if family == "etgp" else None
-    if family == "tgp":
-        flow_class = FLOW_CLASSES[check_choice(options.pop("flow", "linear"), "flow", FLOWS)]
-    flow_options = tuple(inspect.signature(flow_class).parameters) if flow_class else ()
-    allowed = {
-        "etgp": (*NETWORK_OPTIONS, *ETGP_OPTIONS, *flow_options),
-        "svgp": (*LATENT_OPTIONS, *SVGP_OPTIONS),
-        "tgp": ("flow", *NETWORK_OPTIONS, *LATENT_OPTIONS, *SVGP_OPTIONS, *flow_options),
-    }[family]
+    kind = MODELS[name]
+    part = _part(kind, options)
+    part_options = tuple(inspect.signature(part).parameters)
+    allowed = _allowed(kind, part_options)
     for option in options:
         if option not in allowed:
             raise ValueError(
@@ -104,31 +132,91 @@ def build(
     def pick(names: Iterable[str]) -> dict[str, Any]:
         return {option: options[option] for option in names if option in options}
 
+    if kind.family == "sklearn":
+        return SklearnRival(part(**SKLEARN_DEFAULTS[name] | options), X.shape[1], C, seed)
+
     def network() -> FlowNetwork:
-        flow = flow_class(**pick(flow_options))
+        flow = part(**pick(part_options))
         options = {"start": flow.near_identity_params(), "seed": seed, **pick(NETWORK_OPTIONS)}
+        if not kind.has_bayesian_average:  # a deep kernel, which is better off without
+            options.setdefault("dropout", 0.0)
         return FlowNetwork(X.shape[1], C, flow, **options)
 
-    def points() -> np.ndarray:
-        return kmeans(X, num_inducing, seed=seed) if inducing_points is None else inducing_points
+    if kind.family == "network":
+        return NetworkClassifier(network(), num_data=len(X))
+
+    def points(see: Callable[[np.ndarray], np.ndarray] = np.asarray) -> np.ndarray:
+        """Initial inducing points, in the space that the kernel sees."""
+        if inducing_points is None:
+            return kmeans(see(X), num_inducing, seed=seed)
+        return see(inducing_points)
+
+    length = LENGTHSCALE if is_paper else max(LENGTHSCALE, 0.5 * np.sqrt(X.shape[1]))
 
     def latents(kernel: str) -> Latents:
-        return _latents(kernel, points(), C, **pick(LATENT_OPTIONS))
+        return _latents(kernel, points(), C, length, **pick(LATENT_OPTIONS))
 
-    settings = {"num_data": len(X), **pick(ETGP_OPTIONS if family == "etgp" else SVGP_OPTIONS)}
+    settings = {"num_data": len(X), **pick(INFERENCE_OPTIONS)}
     model: Any
-    if family == "etgp":
-        model = ETGP(FAMILIES["rbf"][0](X.shape[1]), network(), points(), **settings)
-    elif family == "tgp":
+    if kind.family == "etgp":
+        model = ETGP(FAMILIES["rbf"][0](X.shape[1], length), network(), points(), **settings)
+        if not is_paper:
+            model.q_mu.assign(_draw(model, seed))
+    elif kind.family == "tgp":
         warp, (kernel, inducing_variable) = network(), latents("rbf")
         model = svgp.TGP(kernel, warp, inducing_variable, seed=seed, **settings)
-    elif variant == "rbfcorr":
+    elif kind.variant == "deep":
+        trunk = network()
+        Z = points(lambda inputs: trunk.features(inputs).numpy().astype(float))
+        kernel, inducing_variable = _latents(
+            *("rbf", Z, C),
+            # The more features, the further apart: the root mean square of their distances.
+            np.sqrt(2.0 * trunk.features(X).numpy().var(axis=0).sum()),
+            **{"sharing": "shared", **pick(["batched"])},
+        )
+        model = DeepKernelSVGP(kernel, trunk, inducing_variable, seed=seed, **settings)
+    elif kind.variant == "rbfcorr":
         model = svgp.MixedSVGP(*latents("rbf"), C, seed=seed, **settings)
+    elif kind.variant == "robustmax":
+        model = RobustMaxSVGP(*latents("rbf"), C, seed=seed, **settings)
     else:
-        model = svgp.SVGPClassifier(*latents(variant), C, seed=seed, **settings)
+        model = svgp.SVGPClassifier(*latents(kind.variant), C, seed=seed, **settings)
     initial = Q_SQRT_SCALE * np.eye(num_inducing)
     model.q_sqrt.assign(np.broadcast_to(initial, model.q_sqrt.shape))
     return model
+
+
+def _draw(model: ETGP, seed: int) -> np.ndarray:
+    """Inducing variables [M, 1] drawn from the prior of f0, in the coordinates of its q."""
+    Z = model.inducing_variable
+    white = np.random.default_rng([seed, 1]).normal(size=model.q_mu.shape)
+    if model.whiten:
+        return white
+    Kzz = gpflow.covariances.Kuu(Z, model.kernel, jitter=gpflow.default_jitter())
+    return np.linalg.cholesky(Kzz) @ white
+
+
+def _part(kind: Model, options: dict[str, Any]) -> Any:
+    """The class whose arguments are options too: a flow, or an estimator of scikit-learn."""
+    if kind.family == "sklearn":
+        return estimator_class(kind.variant)
+    if kind.family == "tgp":
+        return FLOW_CLASSES[check_choice(options.pop("flow", "linear"), "flow", FLOWS)]
+    return FLOW_CLASSES.get(kind.variant, Shift)  # without a flow of its own: no arguments
+
+
+def _allowed(kind: Model, part_options: tuple[str, ...]) -> tuple[str, ...]:
+    """The options of `build` for one model."""
+    return (
+        *(("flow",) if kind.family == "tgp" else ()),
+        *(NETWORK_OPTIONS if kind.has_network else ()),
+        *(("sharing",) if "shared" in kind.sharings else ()),
+        *(("batched",) if kind.family in ("svgp", "tgp") else ()),
+        *(("num_quadrature", "quadrature_tolerance") if kind.family == "etgp" else ()),
+        *(("num_monte_carlo", "num_predictive") if kind.is_monte_carlo else ()),
+        *(("whiten",) if kind.has_inducing_points else ()),
+        *part_options,
+    )
 
 
 def kmeans(X: np.ndarray, num_inducing: int, *, seed: int = 0) -> np.ndarray:
@@ -157,32 +245,38 @@ def kmeans(X: np.ndarray, num_inducing: int, *, seed: int = 0) -> np.ndarray:
     return algorithm(M, n_init=restarts, random_state=seed).fit(X).cluster_centers_
 
 
-# Family → a kernel of D inputs with its initial values, and the class that stacks C of them.
-FAMILIES: dict[str, tuple[Callable[[int], gpflow.kernels.Kernel], type[kernels.Stacked]]] = {
+# Family → a kernel of D inputs that starts with lengthscale ℓ, and the class that stacks C of them.
+FAMILIES: dict[str, tuple[Callable[[int, float], Any], type[kernels.Stacked]]] = {
     "rbf": (
-        lambda D: gpflow.kernels.SquaredExponential(lengthscales=np.full(D, LENGTHSCALE)),
+        lambda D, length: gpflow.kernels.SquaredExponential(lengthscales=np.full(D, length)),
         kernels.StackedRBF,
     ),
     "arccos": (
-        lambda D: kernels.ArcCosine(weight_variances=np.full(D, LENGTHSCALE**-2)),
+        lambda D, length: kernels.ArcCosine(weight_variances=np.full(D, length**-2)),
         kernels.StackedArcCosine,
     ),
     "nnet": (
-        lambda D: kernels.NeuralNetwork(weight_variances=np.ones(D)),
+        lambda D, _: kernels.NeuralNetwork(weight_variances=np.ones(D)),
         kernels.StackedNeuralNetwork,
     ),
 }
 
 
 def _latents(
-    family: str, Z: np.ndarray, C: int, *, sharing: str = "separate", batched: bool = False
+    family: str,
+    Z: np.ndarray,
+    C: int,
+    length: float,
+    *,
+    sharing: str = "separate",
+    batched: bool = False,
 ) -> Latents:
     """Kernel and inducing variables of C latent processes."""
     check_choice(sharing, "sharing", SHARING)
     check_choice(batched, "batched", (False, True))
     inducing = gpflow.inducing_variables
     make, stacked = FAMILIES[family]
-    kernel = make(Z.shape[1])
+    kernel = make(Z.shape[1], length)
     if sharing == "shared":
         shared = kernels.Broadcast if batched else gpflow.kernels.SharedIndependent
         points = inducing.SharedIndependentInducingVariables(inducing.InducingPoints(Z))
@@ -193,6 +287,6 @@ def _latents(
         return stacked(**stack), kernels.StackedInducingPoints(np.stack([Z] * C))
     separate = [inducing.InducingPoints(Z.copy()) for _ in range(C)]
     return (
-        gpflow.kernels.SeparateIndependent([make(Z.shape[1]) for _ in range(C)]),
+        gpflow.kernels.SeparateIndependent([make(Z.shape[1], length) for _ in range(C)]),
         inducing.SeparateIndependentInducingVariables(separate),
     )

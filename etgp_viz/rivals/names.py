@@ -2,52 +2,117 @@
 
 `etgp_viz.build` makes every model in `MODELS`. The experiments add whether the classes of an SVGP
 share a kernel (`etgp_viz.experiments.MODELS`), the race adds how a model is computed
-(`etgp_viz.timing.MODELS`); both take everything else from here.
+(`etgp_viz.timing.MODELS`); both take everything else from here. Ask a `Model` what it can do
+(`has_network`, `has_bayesian_average`, `is_trained_by_fit`, …) rather than comparing names.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ETGPS", "FLOWS", "MODELS", "NON_STATIONARY", "SHARING", "STATIONARY", "SVGPS", "Model"]
+__all__ = [
+    "BEYOND_PAPER",
+    "ETGPS",
+    "FLOWS",
+    "MODELS",
+    "NON_STATIONARY",
+    "PREDICTIVE_DRAWS",
+    "SHARING",
+    "STATIONARY",
+    "SVGPS",
+    "Model",
+]
+
+#: draws per row in the predictions of every model that needs them, in the race, the experiments and
+#: the benchmarks alike. GPflow has 100, which moves a log-likelihood by up to 0.01 nats; with 1000
+#: by less than 0.001 (``python -m benchmarks.draws digits vowel``).
+PREDICTIVE_DRAWS = 1000
+#: whether each class of an SVGP has its own kernel and inducing points, or all use the same
+SHARING = ("separate", "shared")
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model of the comparison."""
+    """A model of the comparison, and what can be done with it."""
 
-    family: str  # "etgp", "svgp" or "tgp"
-    variant: str = ""  # the flow of an ETGP, the kernel of an SVGP; empty for TGP, with any flow
+    family: str  # "etgp", "svgp", "tgp", "network" or "sklearn"
+    variant: str = ""  # what tells it from the others of its family: a flow, a kernel, a method
     num_params: int = 0  # P, the parameters of one flow with its default options; 0 without flows
     is_stationary: bool = True  # whether its kernel depends on x − x′ alone
+    is_in_paper: bool = True  # whether the paper compares it with ETGP, or is about it
+    has_network: bool = False  # whether `build` takes the options of a network, such as ``hidden``
+    is_monte_carlo: bool = False  # whether its predictions average over draws of its processes
+    sharings: tuple[str, ...] = ("",)  # values of ``sharing`` that `build` takes; "" for none
 
     @property
     def label(self) -> str:
         """The name in tables and figures, such as ``ETGP LINEAR``.
 
-        >>> MODELS["svgp-rbf"].label
-        'SVGP RBF'
+        >>> MODELS["svgp-rbf"].label, MODELS["network"].label, MODELS["boosting"].label
+        ('SVGP RBF', 'NETWORK', 'BOOSTING')
         """
-        return f"{self.family} {self.variant}".strip().upper()
+        family = "" if self.family == "sklearn" else self.family
+        return f"{family} {self.variant}".strip().upper()
+
+    @property
+    def short_label(self) -> str:
+        """The name where the family is known already: the flow, the kernel, or the whole name."""
+        return (self.variant or self.family).upper()
+
+    @property
+    def has_bayesian_average(self) -> bool:
+        """Whether it predicts in two ways: by point estimate, or averaged over dropout draws."""
+        return self.has_network and self.family != "svgp"
+
+    @property
+    def has_inducing_points(self) -> bool:
+        """Whether it has M inducing points, and so a Gaussian process."""
+        return self.family in ("etgp", "svgp", "tgp")
+
+    @property
+    def is_trained_by_fit(self) -> bool:
+        """Whether `etgp_viz.fit` trains it, step by step; if not, ``model.train(data)`` does."""
+        return self.family != "sklearn"
+
+
+def _svgp(variant: str, **changes: bool) -> Model:
+    return Model("svgp", variant, **{"is_monte_carlo": True, **changes}, sharings=SHARING)
 
 
 #: name of `etgp_viz.build` → the model
 MODELS = {
-    "etgp-linear": Model("etgp", "linear", num_params=2),
-    "etgp-sal": Model("etgp", "sal", num_params=12),
-    "etgp-tanh": Model("etgp", "tanh", num_params=12),
-    "svgp-rbf": Model("svgp", "rbf"),
-    "svgp-rbfcorr": Model("svgp", "rbfcorr"),
-    "svgp-arccos": Model("svgp", "arccos", is_stationary=False),
-    "svgp-nnet": Model("svgp", "nnet", is_stationary=False),
-    "tgp": Model("tgp", num_params=2),
+    "etgp-linear": Model("etgp", "linear", num_params=2, has_network=True),
+    "etgp-sal": Model("etgp", "sal", num_params=12, has_network=True),
+    "etgp-tanh": Model("etgp", "tanh", num_params=12, has_network=True),
+    "svgp-rbf": _svgp("rbf"),
+    "svgp-rbfcorr": _svgp("rbfcorr"),
+    "svgp-arccos": _svgp("arccos", is_stationary=False),
+    "svgp-nnet": _svgp("nnet", is_stationary=False),
+    "svgp-robustmax": _svgp("robustmax", is_in_paper=False, is_monte_carlo=False),
+    "svgp-deep": Model(
+        *("svgp", "deep"),
+        is_stationary=False,
+        is_in_paper=False,
+        has_network=True,
+        is_monte_carlo=True,
+    ),
+    "tgp": Model("tgp", num_params=2, has_network=True, is_monte_carlo=True, sharings=SHARING),
+    "network": Model("network", is_in_paper=False, has_network=True),
+    "logistic": Model("sklearn", "logistic", is_in_paper=False),
+    "boosting": Model("sklearn", "boosting", is_in_paper=False),
 }
 
-ETGPS = tuple(name for name, model in MODELS.items() if model.family == "etgp")
-SVGPS = tuple(name for name, model in MODELS.items() if model.family == "svgp")
+
+def _of_paper(family: str) -> tuple[str, ...]:
+    return tuple(name for name, m in MODELS.items() if m.family == family and m.is_in_paper)
+
+
+ETGPS = _of_paper("etgp")
+#: the paper's SVGPs, which differ in their kernels
+SVGPS = _of_paper("svgp")
 STATIONARY = tuple(name for name in SVGPS if MODELS[name].is_stationary)
 NON_STATIONARY = tuple(name for name in SVGPS if not MODELS[name].is_stationary)
+#: the controls and rivals that the paper does not have
+BEYOND_PAPER = tuple(name for name, model in MODELS.items() if not model.is_in_paper)
 #: flows by name, as ``build`` and ``ETGPClassifier`` take them
 FLOWS = tuple(MODELS[name].variant for name in ETGPS)
-#: whether each class of an SVGP has its own kernel and inducing points, or all use the same
-SHARING = ("separate", "shared")

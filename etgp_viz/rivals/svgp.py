@@ -7,12 +7,14 @@ F = warp(g, x), and a softmax over F gives the class probabilities:
     `MixedSVGP`        F = W g, so that the classes are correlated
     `TGP`              F_c = G(g_c; θ_c(x)), one flow per class, parameters from a network
 
-Quadrature is too costly in C dimensions, so expectations are Monte Carlo averages. Sampling the
-*latents* and warping them keeps every dependence between classes that a warp creates; GPflow's own
-``Softmax`` sees marginal variances only, and drops the correlations of a mixing matrix.
+The softmax depends on all C processes at once, and quadrature is too costly in C dimensions, so
+expectations are Monte Carlo averages. (The robust-max likelihood, in `etgp_viz.rivals.robust_max`,
+needs one dimension for any C.) Sampling the *latents* and warping them keeps every dependence
+between classes that a warp creates; GPflow's own ``Softmax`` sees marginal variances only, and
+drops the correlations of a mixing matrix.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -23,8 +25,15 @@ from etgp_viz.core.blocks import fitting
 from etgp_viz.core.conditional import standard_deviation
 from etgp_viz.core.expectations import differentiable, gauss_hermite
 from etgp_viz.core.network import FlowNetwork
+from etgp_viz.rivals.names import PREDICTIVE_DRAWS
 
-__all__ = ["TGP", "MixedSVGP", "SVGPClassifier", "expected_log_softmax_of_gaussians"]
+__all__ = [
+    "TGP",
+    "MixedSVGP",
+    "SVGPClassifier",
+    "expected_log_softmax_of_gaussians",
+    "in_blocks",
+]
 
 Data = tuple[Tensor, Tensor]
 
@@ -50,7 +59,8 @@ class SVGPClassifier(gpflow.models.SVGP):
         inducing variables that fit it
     num_classes, num_data : C; N, to scale mini-batches, or None for full batches
     num_monte_carlo : draws of g per row in the ELBO, 100 like GPflow's ``Softmax``
-    num_predictive : draws of g per row in predictions, an even number (they come in pairs ±ε)
+    num_predictive : draws of g per row in predictions, an even number (they come in pairs ±ε);
+        `prediction_error` is the error that they leave
     whiten : whether q is on the whitened inducing variables
     seed : of all random numbers
 
@@ -73,7 +83,7 @@ class SVGPClassifier(gpflow.models.SVGP):
         *,
         num_data: int | None = None,
         num_monte_carlo: int = 100,
-        num_predictive: int = 1000,
+        num_predictive: int = PREDICTIVE_DRAWS,
         whiten: bool = True,
         seed: int = 0,
     ) -> None:
@@ -109,13 +119,17 @@ class SVGPClassifier(gpflow.models.SVGP):
     _is_warped = False  # whether the logits differ from the latents
     _training_samples: int | None = None  # dropout samples in training; None without a network
 
+    def _features(self, X: Tensor, samples: int | None = None) -> Tensor:
+        """What the kernel sees of the inputs ``[N, D]``: X itself, without a feature map."""
+        return X
+
     def _params(self, X: Tensor, samples: int | None, seed: int | None = None) -> Tensor:
         """Parameters of the warp at each input, one set per dropout sample: ``[S, N, C, P]``.
 
         S = 1 if ``samples`` is None, and P = 0 without a network; without a seed they are new.
         """
         if samples is not None:
-            expected = f"None, since a {type(self).__name__} has no dropout to average over"
+            expected = f"None, since a {type(self).__name__} does not average over dropout"
             fail("samples", expected, repr(samples))
         return tf.zeros([1, tf.shape(X)[0], self.num_classes, 0], gpflow.default_float())
 
@@ -125,7 +139,6 @@ class SVGPClassifier(gpflow.models.SVGP):
 
     # --- inference -----------------------------------------------------------------------------
 
-    @as_written
     def predict_latent(
         self, X: Tensor, full_cov: bool = False, full_output_cov: bool = False
     ) -> tuple[Tensor, Tensor]:
@@ -134,7 +147,13 @@ class SVGPClassifier(gpflow.models.SVGP):
         With `full_cov` the second is the covariance over inputs, ``[C, N, N]``.
         """
         X = check_inputs(X, num_inputs=self.num_inputs)
-        return super().predict_f(X, full_cov=full_cov, full_output_cov=full_output_cov)
+        return self._moments(self._features(X), full_cov, full_output_cov)
+
+    @as_written
+    def _moments(
+        self, features: Tensor, full_cov: bool = False, full_output_cov: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return super().predict_f(features, full_cov, full_output_cov)
 
     def expected_log_likelihood(self, data: Data, noise: Tensor | None = None) -> Tensor:
         """E_q[ log p(y_n | F_n) ] of each row, by reparameterised Monte Carlo: ``[N]``.
@@ -142,7 +161,7 @@ class SVGPClassifier(gpflow.models.SVGP):
         `noise` are standard normal draws ``[S, N, C]``; by default new ones from `generator`.
         """
         X, Y = data
-        mean, variance = self.predict_latent(X)
+        mean, variance = self._moments(self._features(X, self._training_samples))
         if noise is None:
             # Single precision: a draw is rounded by 1e-7 of itself, and costs half as much.
             shape = [self.likelihood.num_monte_carlo_points, tf.shape(X)[0], self.num_classes]
@@ -206,12 +225,43 @@ class SVGPClassifier(gpflow.models.SVGP):
         g = mean + tf.transpose(tf.matmul(root, noise), [2, 1, 0])
         return self._warp(g, self._params(Xnew, None)[0])
 
-    @as_written
+    def prediction_error(self, X: Tensor) -> Tensor:
+        """Monte Carlo standard error of each class probability of `predict_y`, ``[N, C]``.
+
+        Draws come in pairs ±ε, and pairs are independent: the error is the standard deviation over
+        pairs of their mean probability, divided by the root of the number of pairs.
+        """
+        pairs = self.num_predictive // 2
+
+        def error(draws: Iterable[Tensor]) -> Tensor:
+            (log_p,) = draws
+            p = tf.reshape(tf.exp(log_p), [2, pairs, -1, self.num_classes])
+            return tf.math.reduce_std(tf.reduce_mean(p, 0), axis=0) / np.sqrt(max(pairs - 1, 1))
+
+        return self._over_draws(error, X)
+
     def _log_probabilities(self, X: Tensor, samples: int | None, seed: int) -> Tensor:
         """log (1/S) Σ_s softmax(F_s), the logarithms of the class probabilities, ``[N, C]``.
 
         In logarithms throughout: a probability below the smallest float still has a logarithm.
         """
+
+        def log_mean(draws: Iterable[Tensor]) -> Tensor:
+            logs = [tf.reduce_logsumexp(log_p, axis=0) for log_p in draws]
+            log_count = np.log(len(logs) * self.num_predictive)
+            return tf.reduce_logsumexp(tf.stack(logs), axis=0) - log_count
+
+        return self._over_draws(log_mean, X, samples, seed)
+
+    @as_written
+    def _over_draws(
+        self,
+        reduce: Callable[[Iterable[Tensor]], Tensor],
+        X: Tensor,
+        samples: int | None = None,
+        seed: int = 0,
+    ) -> Tensor:
+        """``reduce`` of log softmax(F_s) ``[S, N, C]``, one for each dropout sample, in blocks."""
         X = check_inputs(X, num_inputs=self.num_inputs)
         C, M = self.num_classes, self.inducing_variable.shape[0]
         half = tf.random.stateless_normal(
@@ -219,18 +269,16 @@ class SVGPClassifier(gpflow.models.SVGP):
         )
         noise = tf.concat([half, -half], axis=0)  # [S, 1, C]
 
-        def average(mean: Tensor, variance: Tensor, *params: Tensor) -> Tensor:
+        def at_moments(mean: Tensor, variance: Tensor, *params: Tensor) -> Tensor:
             g = _draw(mean, variance, noise)
-            logs = [tf.reduce_logsumexp(tf.nn.log_softmax(self._warp(g, p)), 0) for p in params]
-            log_count = np.log(len(params) * self.num_predictive)
-            return tf.reduce_logsumexp(tf.stack(logs), axis=0) - log_count
+            return reduce(tf.nn.log_softmax(self._warp(g, p)) for p in params)
 
-        def log_probabilities(X: Tensor) -> Tensor:
+        def at_inputs(X: Tensor) -> Tensor:
             rows = fitting(C * self.num_predictive)
             params = tf.unstack(self._params(X, samples, seed))
-            return _in_blocks(average, rows, *self.predict_latent(X), *params)
+            return in_blocks(at_moments, rows, *self.predict_latent(X), *params)
 
-        return _in_blocks(log_probabilities, fitting(C * M), tf.convert_to_tensor(X))
+        return in_blocks(at_inputs, fitting(C * M), tf.convert_to_tensor(X))
 
 
 class MixedSVGP(SVGPClassifier):
@@ -332,7 +380,7 @@ def _draw(mean: Tensor, variance: Tensor, noise: Tensor) -> Tensor:
     return mean + standard_deviation(variance) * noise
 
 
-def _in_blocks(function: Callable[..., Tensor], rows: int, *arrays: Tensor) -> Tensor:
+def in_blocks(function: Callable[..., Tensor], rows: int, *arrays: Tensor) -> Tensor:
     """``function(*arrays)`` ``[N, C]`` in blocks of about ``rows`` rows, to limit memory use."""
     N = arrays[0].shape[0] or tf.shape(arrays[0])[0]  # unknown only while a graph is traced
     blocks = -(-N // max(rows, 1))

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import TypeVar
 
 import numpy as np
@@ -346,7 +348,7 @@ def _groups(columns: pd.DataFrame) -> tuple[tuple[str, ...], ...]:
 
 
 def describe(table: pd.DataFrame, fast: str | None = None) -> list[str]:
-    """Sentences about one training step: speed-ups, growth with C, and what did not run.
+    """Sentences about a race: speed-ups of a step, growth with C, draws, and what did not run.
 
     Parameters
     ----------
@@ -368,7 +370,7 @@ def describe(table: pd.DataFrame, fast: str | None = None) -> list[str]:
     if fast is None:
         fast = next((name for name in table["model"] if name.startswith("etgp")), None)
     about_fast = [] if fast is None else [*_comparisons(table, fast), *_growth(table, fast)]
-    return [*about_fast, *_about_all(table)]
+    return [*about_fast, *_about_predictions(table), *_about_all(table)]
 
 
 def _comparisons(table: pd.DataFrame, fast: str) -> Iterator[str]:
@@ -389,13 +391,34 @@ def _comparisons(table: pd.DataFrame, fast: str) -> Iterator[str]:
         )
     one_size = ratios[["num_data", "num_inducing"]].drop_duplicates().shape[0] == 1
     for rival in dict.fromkeys(ratios["model"]) if one_size else ():
-        point = crossover(table, rival, fast)
-        if point == 0.0:
-            yield f"{_label(fast)} is faster than {_label(rival)} at every C in the race."
-        elif np.isfinite(point):
-            yield f"{_label(fast)} overtakes {_label(rival)} at about C = {point:.0f}."
-        else:
-            yield f"{_label(fast)} does not overtake {_label(rival)} in this race."
+        yield _verdict(table, ratios[ratios["model"] == rival], fast)
+
+
+def _verdict(table: pd.DataFrame, ratios: pd.DataFrame, fast: str) -> str:
+    """At which C one model is faster than a rival: only where the whole interval says so."""
+    ratios = ratios.sort_values("classes")
+    verdicts = np.select([ratios["low"] > 1.0, ratios["high"] < 1.0], ["faster", "slower"], "equal")
+    pairs = zip(verdicts.tolist(), ratios["classes"].tolist(), strict=True)
+    stretches = [(key, [C for _, C in group]) for key, group in groupby(pairs, itemgetter(0))]
+    rival, label = ratios["model"].iloc[0], _label(ratios["model"].iloc[0])
+    if len(stretches) == 1:
+        how = {"equal": "about as fast as"}.get(verdicts[0], f"{verdicts[0]} than")
+        return f"{_label(fast)} is {how} {label} at every C in the race."
+    parts = []
+    for number, (verdict, classes) in enumerate(stretches):
+        where = f"from C = {classes[0]} to C = {classes[-1]}"
+        if number == 0:
+            where = f"up to C = {classes[-1]}"
+        elif number == len(stretches) - 1:
+            where = f"from C = {classes[0]} on"
+        elif len(classes) == 1:
+            where = f"at C = {classes[0]}"
+        parts.append(f"{'about equally fast' if verdict == 'equal' else verdict} {where}")
+    crossing = ""
+    if [verdict for verdict, _ in stretches] == ["slower", "faster"]:
+        crossing = f"; the two lines cross at about C = {crossover(table, rival, fast):.0f}"
+    text = f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"Compared with {label}, {_label(fast)} is {text}{crossing}."
 
 
 def _growth(table: pd.DataFrame, fast: str) -> Iterator[str]:
@@ -406,7 +429,12 @@ def _growth(table: pd.DataFrame, fast: str) -> Iterator[str]:
         return
     first, last = rows.iloc[0], rows.iloc[-1]
     ratio, more = last["step"] / first["step"], last["classes"] / first["classes"]
-    grows = "still grows with C, but slowly" if ratio > 1 else "shows no growth with C, only noise"
+    slope = slopes(table).set_index("model").loc[fast]
+    grows = "grows with C, but less than in proportion"
+    if slope["low"] <= 0.0:
+        grows = "shows no growth with C beyond the noise"
+    elif slope["high"] >= 1.0:
+        grows = "grows with C, in proportion or faster"
     yield (
         f"A step of {_label(fast)} {grows}: from {1e3 * first['step']:.1f} ms at "
         f"C = {first['classes']} to {1e3 * last['step']:.1f} ms at C = {last['classes']}, a factor "
@@ -421,6 +449,23 @@ def _growth(table: pd.DataFrame, fast: str) -> Iterator[str]:
             f"{1 - share:.0%}, the one Gaussian process and the overhead, does not. (The fit is "
             f"within {fit.error:.0%} of every measured time.)"
         )
+
+
+def _about_predictions(table: pd.DataFrame) -> Iterator[str]:
+    """The draws behind times of Monte Carlo predictions, and the error that they leave."""
+    rows = table[table["prediction"].notna()]
+    rows = rows[[MODELS[model].is_monte_carlo for model in rows["model"]]]
+    if len(rows) == 0:
+        return
+    labels = ", ".join(map(_label, dict.fromkeys(rows["model"])))
+    error = rows["prediction_error"].max()
+    left = "an error that was not recorded"
+    if np.isfinite(error):
+        left = f"a standard error of up to {error:.2g} in a class probability"
+    yield (
+        f"Predictions by Monte Carlo ({labels}) average over {table.attrs['predictive_draws']} "
+        f"draws, which leaves {left}; the other models predict by quadrature."
+    )
 
 
 def _about_all(table: pd.DataFrame) -> Iterator[str]:

@@ -12,13 +12,12 @@ import numpy as np
 from etgp_viz.backend import gpflow, tf
 from etgp_viz.core.optimiser import Optimiser
 from etgp_viz.rivals.build_model import LENGTHSCALE, build, kmeans
+from etgp_viz.rivals.names import PREDICTIVE_DRAWS
 from etgp_viz.rivals.svgp import MixedSVGP
-from etgp_viz.timing.contestants import MODELS, Size, random_data
+from etgp_viz.timing.contestants import MODELS, SAMPLES, Size, random_data
 
 __all__ = ["actions", "training_step"]
 
-#: dropout samples of a Bayesian prediction (BA), as in the paper
-SAMPLES = 20
 #: of Adam; small, so that a model hardly changes while it is timed
 LEARNING_RATE = 1e-4
 
@@ -53,15 +52,20 @@ def training_step(
     return optimiser.step
 
 
-def actions(name: str, size: Size) -> dict[str, Callable[[], Any]]:
+def actions(
+    name: str, size: Size, predictive_draws: int = PREDICTIVE_DRAWS
+) -> dict[str, Callable[[], Any]]:
     """Build a contestant of `etgp_viz.timing.MODELS`; quantity → the call to time.
 
     A call ends when the work is done. ``"step"`` is a `training_step` on all N rows,
     ``"prediction"`` the class probabilities of N rows by point estimate, and ``"prediction_ba"``
-    (ETGP) their average over 20 dropout samples.
+    (ETGP) their average over 20 dropout samples. ``"prediction_error"`` is not to be timed: it is
+    the largest standard error that the draws of a Monte Carlo prediction leave in a probability.
     """
     X, Y = random_data(size)
     model, inputs = _build(name, X, size), tf.constant(X)
+    if MODELS[name].is_monte_carlo:
+        model.num_predictive = predictive_draws
     step = training_step(model, (X, Y))
     if name.startswith("etgp"):  # compiled inside
         return {
@@ -70,7 +74,10 @@ def actions(name: str, size: Size) -> dict[str, Callable[[], Any]]:
             "prediction_ba": lambda: model.predict_y(inputs, samples=SAMPLES)[0].numpy(),
         }
     predict = tf.function(lambda X: model.predict_y(X)[0], autograph=False)
-    return {"step": step, "prediction": lambda: predict(inputs).numpy()}
+    calls = {"step": step, "prediction": lambda: predict(inputs).numpy()}
+    if MODELS[name].is_monte_carlo:
+        calls["prediction_error"] = lambda: float(np.max(model.prediction_error(inputs)))
+    return calls
 
 
 def _build(name: str, X: np.ndarray, size: Size) -> Any:

@@ -10,7 +10,7 @@ small multiple of them. With C classes, N rows, M inducing points and D inputs:
     network       N H (D + C P)              one hidden layer of H units, P parameters of a flow
     flows         N C P Q                    at Q nodes (ETGP), or at S draws (TGP)
     mixing        N S C²                     the matrix W of RBFCORR, at each draw
-    softmax       N C Q  or  N C S           exponentials
+    softmax       N C Q  or  N C S           exponentials (robust-max: distribution functions)
 
 The paper's O(CM³ + CNM²), O(M³ + CNM²) and O(M³ + NM²) are the leading terms of factors, solves
 and moments with C kernels and C processes, one kernel and C processes, and one of each.
@@ -29,10 +29,13 @@ from etgp_viz.rivals import names
 
 __all__ = ["MODELS", "Contestant", "Size", "bytes_needed", "operations", "random_data"]
 
-#: H, Q and S of every race: the defaults of the models
+#: H, Q and S of every race: the defaults of the models. S is the number of draws of a training
+#: step; predictions by Monte Carlo have `names.PREDICTIVE_DRAWS`.
 HIDDEN = 50
 NODES = 20
 DRAWS = 100
+#: dropout samples of a Bayesian prediction (BA), as in the paper
+SAMPLES = 20
 
 
 @dataclass(frozen=True)
@@ -72,13 +75,23 @@ class Contestant:
         return names.MODELS[self.model].num_params
 
     @property
+    def is_monte_carlo(self) -> bool:
+        """Whether expectations are averages over draws, and not quadratures."""
+        return names.MODELS[self.model].is_monte_carlo
+
+    @property
+    def values(self) -> int:
+        """Values of each process per row in a training step: S draws, or Q nodes."""
+        return DRAWS if self.is_monte_carlo else NODES
+
+    @property
     def mixes(self) -> bool:
         """Whether a matrix mixes the processes."""
         return names.MODELS[self.model].variant == "rbfcorr"
 
 
 _NETWORK = {"hidden": (HIDDEN,)}
-_SVGP = {"num_monte_carlo": DRAWS, "num_predictive": DRAWS}
+_SVGP = {"num_monte_carlo": DRAWS}
 
 #: name in the race → contestant
 MODELS = {
@@ -126,6 +139,20 @@ MODELS = {
         "svgp-rbf",
         {"batched": True, **_SVGP},
     ),
+    "svgp-batched-shared": Contestant(
+        "SVGP batched shared",
+        "one kernel, C processes in batched operations",
+        "svgp-rbf",
+        {"sharing": "shared", "batched": True, **_SVGP},
+        kernel_per_class=False,
+    ),
+    "svgp-robustmax": Contestant(
+        "SVGP robust-max",
+        "one kernel, C processes in batched operations, and a likelihood without Monte Carlo",
+        "svgp-robustmax",
+        {"sharing": "shared", "batched": True},
+        kernel_per_class=False,
+    ),
     "tgp": Contestant(
         "naive TGP",
         "C processes, each with its own linear flow, batched",
@@ -168,16 +195,15 @@ def operations(name: str, size: Size) -> dict[str, int]:
     (C, N, M, D), P = astuple(size), model.num_params
     kernels = C if model.kernel_per_class else 1
     processes = C if model.process_per_class else 1
-    values = DRAWS if model.process_per_class else NODES
     return {
         "kernel": kernels * M * (M + N) * D,
         "factors": kernels * (M * (M * M - 1) // 6),
         "solves": kernels * (N * M * (M - 1) // 2),
         "moments": processes * (N * M * (M + 7) // 2),
         "network": N * HIDDEN * (D + C * P) if P else 0,
-        "flows": N * C * P * values,
+        "flows": N * C * P * model.values,
         "mixing": N * DRAWS * C * C if model.mixes else 0,
-        "softmax": N * C * values,
+        "softmax": N * C * model.values,
     }
 
 
@@ -188,7 +214,7 @@ def bytes_needed(name: str, size: Size) -> int:
     """
     model, C, N, M = MODELS[name], size.classes, size.num_data, size.num_inducing
     matrices = C * M * (M + N) if model.process_per_class else M * (M + N)
-    draws = 2 * DRAWS * N * C if model.process_per_class else 4 * N * C * model.num_params
+    draws = 2 * model.values * N * C if model.process_per_class else 4 * N * C * model.num_params
     return 8 * (2 * matrices + draws)
 
 

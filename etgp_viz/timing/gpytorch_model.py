@@ -7,6 +7,7 @@ import gpytorch
 import numpy as np
 import torch
 
+from etgp_viz.rivals.names import PREDICTIVE_DRAWS
 from etgp_viz.timing.contestants import DRAWS, Size, random_data
 
 __all__ = ["actions"]
@@ -31,7 +32,9 @@ class BatchedSVGP(gpytorch.models.ApproximateGP):
         return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
 
 
-def actions(name: str, size: Size) -> dict[str, Callable[[], Any]]:
+def actions(
+    name: str, size: Size, predictive_draws: int = PREDICTIVE_DRAWS
+) -> dict[str, Callable[[], Any]]:
     """The calls to time, as in `etgp_viz.timing.contestant_models.actions`.
 
     The step is PyTorch's usual one: unlike that of `etgp_viz.fit`, it checks nothing.
@@ -56,9 +59,15 @@ def actions(name: str, size: Size) -> dict[str, Callable[[], Any]]:
             adam.step()
         return loss.item()
 
-    def predict() -> np.ndarray:
+    def sampled() -> torch.Tensor:
         model.eval()
-        with torch.no_grad(), draws(DRAWS):
-            return likelihood(model(inputs)).probs.mean(0).numpy()
+        with torch.no_grad(), draws(predictive_draws):
+            return likelihood(model(inputs)).probs
 
-    return {"step": step, "prediction": predict}
+    def predict() -> np.ndarray:
+        return sampled().mean(0).numpy()
+
+    def error() -> float:
+        return float(sampled().std(0).max()) / np.sqrt(predictive_draws)
+
+    return {"step": step, "prediction": predict, "prediction_error": error}

@@ -25,6 +25,7 @@ import psutil
 
 from etgp_viz.checks import check_choice, check_count, check_positive, fail
 from etgp_viz.files import GrowingTable, TableContents, csv_line
+from etgp_viz.rivals.names import PREDICTIVE_DRAWS
 from etgp_viz.timing.contestants import MODELS, Size, operations
 
 __all__ = [
@@ -42,6 +43,9 @@ PACKAGES = ("etgp-viz", "gpflow", "tensorflow", "tensorflow-probability", "numpy
 
 #: what is timed round by round, if the model can do it
 QUANTITIES = ("step", "prediction", "prediction_ba")
+
+#: draws of a Monte Carlo prediction in races whose file does not say so, those of version 0.1
+EARLIER_DRAWS = 100
 
 #: the folder of the runs that come with the package
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -102,8 +106,8 @@ class Measurement:
     """One number (or, for the quantity ``"status"``, one phrase) about one cell.
 
     Quantities are those of `QUANTITIES` in seconds, each with a ``"first_…"`` call apart;
-    ``"build"`` in seconds; ``"memory"`` in MiB; ``"spent"``, the seconds that a session took, which
-    also marks it as complete; and ``"status"``.
+    ``"build"`` in seconds; ``"memory"`` in MiB; ``"prediction_error"``, a probability; ``"spent"``,
+    the seconds that a session took, which also marks it as complete; and ``"status"``.
     """
 
     model: str
@@ -165,6 +169,7 @@ class Log:
         self.header = {
             "machine": describe_machine(),
             "settings": _as_json(settings),
+            "predictive_draws": PREDICTIVE_DRAWS,
             "load": round(psutil.getloadavg()[0], 1),
         }
         self.measurements: list[Measurement] = []
@@ -188,6 +193,11 @@ class Log:
                 fail("resume", f"a file with the same {part}", f"{file.path.name} with {text}")
         self.header = contents.header
         file.truncate(contents.end)
+
+    @property
+    def predictive_draws(self) -> int:
+        """Draws of a prediction by Monte Carlo; a file is continued with those it began with."""
+        return self.header.get("predictive_draws", EARLIER_DRAWS)
 
     def add(self, measurement: Measurement) -> None:
         """Keep a measurement, rounded in memory as it is in the file."""
@@ -228,10 +238,11 @@ def read(path: str | Path) -> pd.DataFrame:
 def reference(over: str = "classes") -> pd.DataFrame:
     """The race that comes with the package; ``attrs["machine"]`` says where it was run.
 
-    It was run with version 0.1.0 (``attrs["machine"]["versions"]``), whose race timed a bare step
-    of Adam. Races now time the step that `etgp_viz.fit` takes, which also checks that the loss and
-    the gradients are finite. The two take the same time within measurement noise: in turns in one
-    process (LINEAR and SVGP batched, C = 10 and 153) the median ratio was between 0.98 and 1.02.
+    It was run with version 0.1.0 (``attrs["machine"]["versions"]``), which lacked SVGP batched
+    shared and SVGP robust-max, and timed a bare step of Adam. Races now time the step that
+    `etgp_viz.fit` takes, which also checks that the loss and the gradients are finite. The two take
+    the same time within measurement noise: in turns in one process (LINEAR and SVGP batched, C = 10
+    and 153) the median ratio was between 0.98 and 1.02.
 
     Parameters
     ----------
@@ -261,7 +272,8 @@ def tabulate(
     ----------
     measurements, settings : of the same sweep
     header : becomes ``attrs`` of the table, with the settings: ``settings``, ``machine``, and
-        ``load``, how many programs wanted a processor when the sweep began
+        ``load``, how many programs wanted a processor when the sweep began; ``predictive_draws``,
+        the draws of every prediction by Monte Carlo
 
     Returns
     -------
@@ -270,8 +282,9 @@ def tabulate(
         ``rounds``; median and quartiles ``step``, ``step_low``, ``step_high`` and the first call
         ``first_step``, in seconds, and the same for ``prediction`` and ``prediction_ba``;
         ``memory`` (MiB that a step takes at its peak, beyond the libraries); ``operations``
-        (multiply–adds on paper); and ``step_rounds``, ``prediction_rounds``,
-        ``prediction_ba_rounds``: one list per session
+        (multiply–adds on paper); ``prediction_error``, the largest standard error that the draws of
+        a Monte Carlo prediction leave in a class probability; and ``step_rounds``,
+        ``prediction_rounds``, ``prediction_ba_rounds``: one list per session
     """
     by_cell: dict[tuple, list[Measurement]] = {}
     for measurement in measurements:
@@ -282,7 +295,8 @@ def tabulate(
         for size in settings.sizes()
     ]
     frame = pd.DataFrame(rows)
-    frame.attrs = {**header, "settings": _as_json(settings)}
+    earlier = {"predictive_draws": EARLIER_DRAWS}
+    frame.attrs = {**earlier, **header, "settings": _as_json(settings)}
     return frame
 
 
@@ -308,6 +322,7 @@ def _row(model: str, size: Size, measurements: list[Measurement]) -> dict[str, A
         row |= {quantity: median, f"{quantity}_low": low, f"{quantity}_high": high}
         row[f"first_{quantity}"] = first.get(f"first_{quantity}", np.nan)
     row["memory"] = first.get("memory", np.nan)
+    row["prediction_error"] = first.get("prediction_error", np.nan)
     row["operations"] = sum(operations(model, size).values())
     return row | {f"{quantity}_rounds": times for quantity, times in rounds.items()}
 

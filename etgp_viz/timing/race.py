@@ -22,7 +22,7 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from etgp_viz.checks import check_installed, check_positive, fail
-from etgp_viz.timing.contestants import Size, bytes_needed
+from etgp_viz.timing.contestants import MODELS, Size, bytes_needed
 from etgp_viz.timing.log import Log, Measurement, Settings
 from etgp_viz.timing.processes import (
     CellError,
@@ -171,7 +171,8 @@ class _Cell:
             return self._fail(OverMemoryError())
         try:
             self._child = starter.child(self.model)
-            built = self._ask(do="build", model=self.model, size=asdict(self.size))
+            draws = self._log.predictive_draws
+            built = self._ask(do="build", model=self.model, size=asdict(self.size), draws=draws)
             self._record_once("build", built["value"])
             self._quantities = built["quantities"]
             first = self._ask(do="first", quantity="step")["value"]
@@ -181,6 +182,8 @@ class _Cell:
             for quantity in self._quantities[1:]:
                 seconds = self._ask(do="first", quantity=quantity)["value"]
                 self._record_once(f"first_{quantity}", seconds)
+            if MODELS[self.model].is_monte_carlo and "prediction_error" not in self._stored:
+                self._record_once("prediction_error", self._ask(do="error")["value"])
         except CellError as problem:
             return self._fail(problem)
         return True

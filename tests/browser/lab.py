@@ -161,7 +161,7 @@ class Slider:
 
     def press(self, key: str, times: int = 1) -> None:
         """Focus the handle and press a key, as a person without a mouse would."""
-        handle = self.element.locator(".noUi-handle")
+        handle = self.element.locator(".noUi-handle, .ui-slider-handle")  # ipywidgets 8, 7
         handle.focus()
         for _ in range(times):
             handle.press(key)

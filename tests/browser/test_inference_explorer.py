@@ -68,13 +68,52 @@ def test_pause_holds_and_the_classes_have_been_learnt(notebook, screenshots):
     notebook.screenshot(screenshots / "inference-1d.png")
 
 
+def summary(notebook):
+    return notebook.text(".etgp-viz [role=status] >> nth=0")
+
+
+def test_the_page_says_what_f0_is_worth(notebook, screenshots):
+    """The bars and the words agree: waves need f₀."""
+    drawn = notebook.plot("contribution")
+    drawn.settle()
+    lost = drawn.element.evaluate("plot => Array.from(plot._fullData[0].x)")
+    wait_until(lambda: "nats per row on these points" in summary(notebook), "the words", 15)
+    assert lost[0] > 0.05
+    assert f"would lose {lost[0]:.2f} nats per row" in summary(notebook)
+    assert "the GP matters" in summary(notebook)
+    axis = drawn.element.evaluate("plot => plot._fullLayout.xaxis.title.text")
+    assert "nats per row" in axis
+    notebook.screenshot(screenshots / "inference-contribution.png", ".etgp-figure-contribution")
+
+
+def test_looking_far_away_by_keyboard(notebook, screenshots):
+    """f₀ returns to its prior far from the data; the class probabilities do not return to 1/3."""
+    held, near = steps(notebook), notebook.plot("point").range("xaxis")
+    switch = notebook.page.locator(".etgp-field-far input").first
+    switch.focus()
+    switch.press("Space")
+    wait_until(
+        lambda: notebook.plot("point").range("xaxis")[1] > near[1] + 5.0, "the wide picture", 15
+    )
+    assert steps(notebook) == held
+    upper = notebook.plot("latent").y("prior of f₀, +2 sd")
+    band = notebook.plot("latent").y("q(f₀), mean ± 2 sd")
+    np.testing.assert_allclose(band[[0, -1]], [-upper[0], upper[0]], rtol=0.05)
+    p = np.array([notebook.plot("point").y(f"probability of class {c + 1}") for c in range(3)])
+    confidence = np.mean(np.max(p[:, [0, -1]], axis=0))
+    wait_until(lambda: "far from the data" in summary(notebook), "the words", 15)
+    assert f"still has probability {confidence:.2f} by PE" in summary(notebook)
+    assert confidence > 0.38
+    notebook.screenshot(screenshots / "inference-far.png")
+    switch.press("Space")
+    wait_until(lambda: notebook.plot("point").range("xaxis") == near, "the near picture", 15)
+
+
 def test_a_click_adds_a_point_and_begins_anew(notebook):
     panel = notebook.plot("point").element.locator(".nsewdrag").first
     panel.click()
     wait_until(lambda: "before training" in title(notebook), "the new data", 15)
-    wait_until(
-        lambda: "201 points" in notebook.text(".etgp-viz [role=status] >> nth=0"), "words", 15
-    )
+    wait_until(lambda: "201 points" in summary(notebook), "words", 15)
 
 
 def test_a_map_in_the_plane_is_not_stretched(notebook, screenshots):

@@ -20,12 +20,12 @@ PREDICT = Exercise(
     id="05.1",
     kind="predict-then-reveal",
     prompt=(
-        "A classifier has C = 10 classes. An SVGP has ten independent Gaussian processes, an ETGP "
-        "one process and ten flows. Both are trained by a bound of the form *fit to the data "
-        "minus distance from the prior*, where the distance of a Gaussian process is a KL between "
-        "two Gaussians. How many such KLs does each bound have? The fit of one row is an "
-        "expectation over the unknown values of the latents there. How many dimensions does that "
-        "integral have for each model (ignore dropout)?"
+        "A classifier has C = 10 classes and a softmax. An SVGP has ten independent Gaussian "
+        "processes, an ETGP one process and ten flows. Both are trained by a bound of the form "
+        "*fit to the data minus distance from the prior*, where the distance of a Gaussian process "
+        "is a KL between two Gaussians. How many such KLs does each bound have? The fit of one row "
+        "is an expectation over the unknown values of the latents there. How many dimensions does "
+        "that integral have for each model (ignore dropout)?"
     ),
     stub="\n".join(["prediction = {", *(f'    "{name}": None,' for name in _COUNTS.parts), "}"]),
     name="prediction",
@@ -64,7 +64,7 @@ PREDICT = Exercise(
     explanation=(
         "One latent means one KL and one dimension, whatever C is. With 20 nodes in each "
         "dimension, quadrature needs 20 evaluations for ETGP and 20¹⁰ for the SVGP, which is why "
-        "the SVGP uses Monte Carlo."
+        "an SVGP with a softmax uses Monte Carlo. (Other likelihoods do not force it to.)"
     ),
 )
 
@@ -376,7 +376,7 @@ NODES, DRAWS = 8, 256
 
 @lru_cache(maxsize=1)
 def _errors() -> tuple[float, float]:
-    """Error of quadrature with NODES nodes, standard error of Monte Carlo with DRAWS draws."""
+    """Errors of one row: of quadrature with NODES nodes, and by DRAWS draws on average."""
     from etgp_viz.records import inference as inference_records
 
     errors = inference_records.node_errors(*example_model())
@@ -393,10 +393,11 @@ READ = Exercise(
     id="05.5",
     kind="read-the-plot",
     prompt=(
-        f"Read two numbers off the picture above: the error of quadrature with Q = {NODES} nodes, "
-        f"and the standard error of Monte Carlo with S = {DRAWS} draws. How many draws per row "
-        f"would Monte Carlo need for a standard error as small as the error of {NODES} nodes? "
-        "Give the power of ten: 3 for a thousand, 3.5 for about three thousand, 4 for ten thousand."
+        "Read two numbers off the picture above. Both are errors of one row: that of quadrature "
+        f"with Q = {NODES} nodes, and the standard error of Monte Carlo with S = {DRAWS} draws. "
+        "How many draws for one row would Monte Carlo need, for a standard error as small as the "
+        f"error of {NODES} nodes? Give the power of ten: 3 for a thousand, 3.5 for about three "
+        "thousand, 4 for ten thousand."
     ),
     stub="power_of_ten = ...",
     name="power_of_ten",
@@ -439,11 +440,10 @@ READ = Exercise(
     ),
     explanation=(
         "Each further digit costs Monte Carlo a hundred times as many draws, but quadrature only "
-        "a few nodes. That is the benefit of one dimension; C independent latents do not have it."
+        "a few nodes. That is the benefit of one dimension; a softmax of C independent latents "
+        "does not have it."
     ),
-    reveal=lambda: (
-        f"Computed from the unrounded errors: about {_needed_draws():.1g} draws per row."
-    ),
+    reveal=lambda: f"From the unrounded errors: about {_needed_draws():.1g} draws for one row.",
 )
 
 
@@ -458,9 +458,10 @@ LESSON = Lesson(
     exercises=(PREDICT, POSTERIOR, BOUND, QUADRATURE, READ),
     teaching={
         "": (
-            "**Timing** (50 minutes): Predict 4, Play 8, inducing points with 05.2 12, the bound "
-            "with 05.3 10, quadrature with 05.4 and 05.5 10, training 4, Reflect 2. With only 35 "
-            "minutes, give 05.4 as homework."
+            "**Timing** (70 minutes): Predict 4, Play 8, inducing points with 05.2 12, the bound "
+            "with 05.3 14, quadrature with 05.4 and 05.5 12, training 8, dropout and far away 6, "
+            "what labels cannot see 4, Reflect 2. With only 45 minutes, give 05.4 as homework and "
+            "leave out natural gradients and everything after PE and BA but the table of dropout."
         ),
         "Predict": (
             "**Ask.** What exactly is unknown in an ETGP with ten classes? Collect answers on the "

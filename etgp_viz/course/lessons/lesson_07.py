@@ -87,7 +87,7 @@ PREDICT = Exercise(
     explanation=(
         "Know these three numbers before you read any table. -log C is the log-likelihood of "
         "knowing nothing; a model below it would do better by guessing. And an ECE of 0 does not "
-        "make a model useful."
+        "make a model useful. (On finitely many rows chance keeps it a little above 0.)"
     ),
     reveal=_best_scores,
 )
@@ -281,8 +281,8 @@ CALIBRATION = Exercise(
     solution=_as_typed(calibration_error),
     explanation=(
         "An ECE of 0.05 means that on average over the predictions, confidence and accuracy "
-        "differ by five percentage points. It depends on the number of bins, so compare only "
-        "values with the same bins."
+        "differ by five percentage points. It depends on the bins and on N, so compare it with "
+        "what a calibrated model would score on the same rows; the next cell does."
     ),
     properties={
         "Confident predictions that are always right have no calibration error.": (
@@ -458,9 +458,9 @@ LESSON = Lesson(
     exercises=(PREDICT, LIKELIHOOD, CALIBRATION, UNCERTAINTY, READ),
     teaching={
         "": (
-            "**Timing** (50 minutes): Predict with 07.1 6, Play 10, Derive with 07.2 to 07.4 18, "
-            "Code 6, the paper's figures with 07.5 5, Reflect 5. Short of time? Give 07.3 as "
-            "homework.\n\n"
+            "**Timing** (60 minutes): Predict with 07.1 6, Play 10, Derive with 07.2 to 07.4 20, "
+            "Code 6, the paper's figures with 07.5 5, what the Gaussian process contributes 8, "
+            "Reflect 5. Short of time? Give 07.3 as homework.\n\n"
             "**Before the lesson.** Run the notebook once: it prints which claims hold in the "
             "results of the package, and these may differ from the paper's. Do not promise a "
             "winner."

@@ -10,22 +10,41 @@ from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 
 from etgp_viz.figures import style
-from etgp_viz.figures.inference import CROSS, FAINT, FULL, MIN_ERROR, MONTE_CARLO, QUADRATURE, ROW
+from etgp_viz.figures.inference import (
+    COLOURS,
+    CROSS,
+    FAINT,
+    FULL,
+    MIN_ERROR,
+    MONTE_CARLO,
+    QUADRATURE,
+    ROW,
+)
 
 if TYPE_CHECKING:
-    from etgp_viz.records.inference import Classes, Latent, NodeErrors, Warped
-    from etgp_viz.records.live_training import Curve
+    from etgp_viz.records.inference import Classes, Contribution, Latent, NodeErrors, Warped
+    from etgp_viz.records.live_training import Curve, Trainings
 
-__all__ = ["make"]
+__all__ = ["make", "optimisers"]
 
-# matplotlib's markers of the classes, much like plotly's.
+# matplotlib's markers of the classes and dashes of lines, much like plotly's.
 MARKERS = "osD^vPX*"
+DASHES = ("-", "--", ":", "-.")
 
 
 def make(
-    point: Classes, bayes: Classes, latent: Latent, warped: Warped, elbo: Curve, nodes: NodeErrors
+    point: Classes,
+    bayes: Classes,
+    latent: Latent,
+    warped: Warped,
+    elbo: Curve,
+    nodes: NodeErrors,
+    contribution: Contribution,
 ) -> Figure:
-    """Both predictions and the latent above; warped processes, ELBO and node errors below."""
+    """Both predictions and the latent above; warped processes, ELBO and node errors below.
+
+    A line at the foot says what f₀ contributes.
+    """
     fig = Figure(figsize=(13.0, 7.5), layout="constrained")
     above, below = fig.subplots(2, 3)
     _draw_classes(above[0], point, "point estimate (PE)")
@@ -34,6 +53,26 @@ def make(
     _draw_warped(below[0], warped)
     _draw_elbo(below[1], elbo)
     _draw_nodes(below[2], nodes)
+    fig.supxlabel(
+        f"log-likelihood lost, nats per row: {contribution.lost_at_zero:.3f} with f₀ = 0, "
+        f"{contribution.lost_at_mean:.3f} with f₀ = its mean",
+        fontsize="medium",
+    )
+    return fig
+
+
+def optimisers(record: Trainings) -> Figure:
+    """The ELBO of several trainings, over steps on the left and over seconds on the right."""
+    fig = Figure(figsize=(9.0, 3.6), layout="constrained")
+    over_steps, over_seconds = fig.subplots(1, 2, sharey=True)
+    for k, (name, elbo, seconds) in enumerate(
+        zip(record.names, record.elbo, record.seconds, strict=True)
+    ):
+        over_steps.plot(elbo, DASHES[k], color=COLOURS[k], label=name)
+        over_seconds.plot(seconds, elbo, DASHES[k], color=COLOURS[k])
+    over_steps.set(xlabel="step", ylabel="ELBO, nats")
+    over_seconds.set(xlabel="seconds, without compiling")
+    over_steps.legend(frameon=False, fontsize="small", loc="lower right")
     return fig
 
 
@@ -76,10 +115,12 @@ def _draw_latent(axes: Axes, record: Latent) -> None:
     shade: dict[str, Any] = {"color": style.NEUTRAL, "alpha": 0.25, "linewidth": 0}
     axes.fill_between(window.x, record.mean - reach, record.mean + reach, **shade)
     axes.plot(window.x, record.mean, color=style.NEUTRAL, lw=3)
+    for sign in (-2.0, 2.0):
+        axes.plot(window.x, sign * record.prior, ":", color=style.NEUTRAL, lw=1)
     axes.plot(
         Z[:, 0], np.full(len(Z), 0.03), "|", color="black", transform=axes.get_xaxis_transform()
     )
-    axes.set(xlabel="input x", ylabel="f₀(x)", title="q(f₀), mean ± 2 sd; inducing points")
+    axes.set(xlabel="input x", ylabel="f₀(x)", title="q(f₀), mean ± 2 sd; dotted: prior")
     axes.margins(x=0)
 
 
@@ -113,6 +154,8 @@ def _draw_nodes(axes: Axes, record: NodeErrors) -> None:
         axes.loglog(x, np.maximum(error, MIN_ERROR), look, color=colour, label=name)
     axes.axvline(record.used, color=style.NEUTRAL, linestyle=":")
     axes.set(
-        xlabel="nodes or draws for each row", ylabel="absolute error", title="error of E[log p]"
+        xlabel="nodes or draws for each row",
+        ylabel="error of a row, nats",
+        title="error of E[log p], root mean square over rows",
     )
     axes.legend(frameon=False, fontsize="small")

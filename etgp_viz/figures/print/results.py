@@ -11,13 +11,16 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from etgp_viz.experiments.settings import short_name
-from etgp_viz.figures.results import LOOKS, mark_heights
+from etgp_viz.figures.results import IF_CALIBRATED, LOOKS, calibrated_marks, mark_heights
 from etgp_viz.records.results import METRICS, WAYS
 
 if TYPE_CHECKING:
     from etgp_viz.records.results import Panel
 
 __all__ = ["draw", "draw_panel", "png"]
+
+# What a calibrated model would score.
+TICK: Any = {"linestyle": "none", "marker": "|", "markersize": 12, "color": "0.6"}
 
 
 def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
@@ -38,8 +41,10 @@ def draw(panels: Sequence[Panel], caption: str = "") -> Figure:
     drawn = {series.way for panel in panels for series in panel.series if len(series.rows)}
     ways = [way for way in WAYS if way in drawn]
     handles = [Line2D([], [], linestyle="none", label=WAYS[way], **_marker(way)) for way in ways]
+    if any(len(calibrated_marks(panel)[0]) for panel in panels):
+        handles.append(Line2D([], [], label=IF_CALIBRATED, **TICK))
     if handles:
-        across = min(len(ways), 2 * columns)
+        across = min(len(handles), 2 * columns)
         figure.legend(handles=handles, loc="outside upper center", ncols=across, fontsize=9)
     if caption:
         figure.supxlabel(caption, fontsize=7, color="0.4")
@@ -56,6 +61,7 @@ def png(panels: Sequence[Panel], caption: str = "") -> bytes:
 def draw_panel(axes: Any, record: Panel) -> None:
     """Draw one data set: rows of models, marks with error bars, a dotted line at the best."""
     metric, best = METRICS[record.metric], record.best()
+    axes.plot(*calibrated_marks(record), **TICK)
     for series in record.series:
         mark = _marker(series.way)
         axes.errorbar(
@@ -77,7 +83,7 @@ def draw_panel(axes: Any, record: Panel) -> None:
     else:
         axes.xaxis.set_major_locator(MaxNLocator(5))
     arrow = "→" if metric.larger_is_better else "←"
-    axes.set_xlabel(f"{metric.words}, better {arrow}", fontsize=9)
+    axes.set_xlabel(f"{metric.words}: {arrow} {metric.means}", fontsize=9)
     axes.set_title(short_name(record.dataset), fontsize=10)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)

@@ -87,7 +87,7 @@ def test_timing_prints_table_words_and_picture(kind, monkeypatch, tmp_path, caps
     assert (seen["memory"], seen["budget"], seen["time_limit"]) == (False, 9.0, 120.0)
     out = capsys.readouterr().out
     assert "step (ms)" in out
-    assert "A step of ETGP LINEAR still grows with C" in out
+    assert "A step of ETGP LINEAR grows with C, but less than in proportion" in out
     content = picture.read_bytes()
     assert len(content) > 10_000
     if kind == "html":

@@ -532,7 +532,6 @@ def test_quadrature_error_at_the_default_number_of_nodes() -> None:
         (lambda: make().predict_y(np.full((2, D), np.nan)), "X: .*nan in row 0"),
         (lambda: make().predict_y(X.astype(np.float32)), "X: .*float32"),
         (lambda: make().predict_y(X, samples=0), "samples"),
-        (lambda: make().predict_f(X, full_cov=True), "full_cov"),
         (lambda: make().predict_f_samples(X, 0), "num_samples"),
         (
             lambda: make(likelihood=gpflow.likelihoods.Bernoulli()).elbo((X, Y % 2)),

@@ -86,6 +86,8 @@ def test_a_runs_id_depends_on_every_setting_and_on_nothing_else():
         ({"hidden": (5, 0)}, "hidden"),
         ({"dropout": 1.0}, "dropout"),
         ({"validation": 0.0}, "validation"),
+        ({"patience": 0}, "patience"),
+        ({"max_seconds": 0.0}, "max_seconds"),
     ],
 )
 def test_a_run_names_what_is_wrong_with_it(change, name):
@@ -107,9 +109,54 @@ def test_a_preset_compares_every_model_on_each_of_its_data_sets(preset):
 def test_the_laptop_preset_is_what_the_paper_asked_for():
     runs = grid("laptop")
     assert {run.dataset for run in runs} == {"vowel", "absenteeism", "avila", "leaves100", "digits"}
-    assert {run.num_inducing for run in runs} == {100, 50, 20}
+    assert {run.num_inducing for run in runs} == {100, 20, 0}  # 0: models without inducing points
     assert len({run.seed for run in runs}) >= 3
     assert expected_seconds(runs, workers=2) < 7200
+
+
+@pytest.mark.parametrize("preset", ["quick", "laptop"])
+def test_all_models_on_a_data_set_are_trained_under_equal_conditions(preset):
+    """Finding 10: one batch size, one patience, one limit; and one number of tries (finding 11)."""
+    for name in PRESETS[preset].recipes:
+        runs = [r for r in grid(preset, seeds=[0]) if r.dataset == name and r.model != "speed"]
+        budgets = {
+            (r.batch_size, r.steps, r.patience, r.max_seconds, r.final_rate, r.samples, r.start)
+            for r in runs
+            if r.kind.is_trained_by_fit
+        }
+        assert len(budgets) == 1
+        assert {r.num_monte_carlo for r in runs if r.kind.is_monte_carlo} == {20}
+        tries = {}
+        for run in runs:
+            if run.num_inducing != 20 or preset == "quick":  # fewer inducing points: one try
+                tries.setdefault((run.model, run.sharing), []).append(run)
+        assert len({len(found) for found in tries.values()}) == 1
+        assert set(tries) == set(MODELS.values()) - {("speed", "")}
+        assert all(r.patience > 0 for r in runs if r.kind.is_trained_by_fit)
+
+
+def test_the_paper_preset_keeps_the_papers_fixed_number_of_steps():
+    runs = [run for run in grid("paper", datasets=["vowel"]) if run.model != "speed"]
+    runs = [run for run in runs if run.kind.is_trained_by_fit]
+    assert {(run.steps, run.batch_size) for run in runs} == {(15_000, 1000)}
+    assert {(run.patience, run.max_seconds, run.start) for run in runs} == {(None, None, "paper")}
+
+
+def test_seeds_of_svgps_are_dropped_before_rivals():
+    seeds = {}
+    for run in grid("laptop", datasets=["digits"]):
+        seeds.setdefault(run.model, set()).add(run.seed)
+    assert {name for name, found in seeds.items() if len(found) == 3} == {
+        *("etgp-linear", "etgp-sal", "etgp-tanh", "network", "svgp-rbf", "logistic", "boosting")
+    }
+    assert set(seeds) - {"speed"} == {model for model, _ in MODELS.values()} - {"speed"}
+
+
+def test_a_model_without_inducing_points_has_none():
+    assert Run("iris", "network", num_inducing=7).num_inducing == 0
+    assert Run("iris", "network", num_inducing=7).id == Run("iris", "network").id
+    runs = grid("quick", datasets=["vowel"], models=["logistic"], num_inducing=[10, 20])
+    assert [run.num_inducing for run in runs] == [0]
 
 
 def test_a_grid_can_be_cut_down():
@@ -166,12 +213,14 @@ def test_what_a_row_says_comes_back_as_it_was(tmp_path):
     run = Run("iris", "svgp-nnet", "separate", learning_rate=0.003)
     row = dict.fromkeys(COLUMNS) | run.settings() | {"id": run.id, "rows": 1, "status": "ok"}
     row |= {"inference": "pe", "test_ece": 1 / 3, "versions": 'a "b", c'}
+    row |= {"latent_lost_at_zero": math.nan}  # not applicable; what is None was not measured
     table = carry(tmp_path / "r.csv", lambda _: Outcome([row]), [run])
     back = table.iloc[0]
     assert back["versions"] == 'a "b", c'
     assert back["hidden"] == ""
     assert back["test_ece"] == pytest.approx(1 / 3, rel=1e-5)
     assert math.isnan(back["test_accuracy"])
+    assert math.isnan(back["latent_lost_at_zero"])
 
 
 @pytest.mark.parametrize("missing", [1, 30, 1.0, 1.3])
@@ -280,6 +329,25 @@ def test_certain_and_right_is_calibrated_certain_and_wrong_is_not():
     assert scoring.expected_calibration_error(p, np.array([1, 2, 0])) == 1.0
 
 
+def test_a_perfectly_calibrated_model_scores_within_the_range():
+    """Finding 4: its ECE is not 0, and as often below and above the range as it should be."""
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(10, 0.3), size=450)
+    expected = scoring.calibrated_ece(p, seed=1)
+    scored = []
+    for _ in range(300):
+        labels = np.array([rng.choice(10, p=row) for row in p])  # from p itself
+        scored.append(scoring.expected_calibration_error(p, labels))
+    assert 0.03 < expected.low < expected.mean < expected.high < 0.09
+    assert np.mean(scored) == pytest.approx(expected.mean, rel=0.03)
+    inside = [expected.low <= score <= expected.high for score in scored]
+    assert 0.84 <= np.mean(inside) <= 0.96
+    assert expected == scoring.calibrated_ece(p, seed=1)
+    half_as_sure = 0.5 * p + 0.05
+    wrong = scoring.expected_calibration_error(half_as_sure, p.argmax(axis=1))
+    assert wrong > scoring.calibrated_ece(half_as_sure).high
+
+
 def table_of(seeds=3):
     """Two data sets, three models, three configurations, with random scores."""
     rng = np.random.default_rng(1)
@@ -364,6 +432,22 @@ def test_summary_has_means_and_standard_errors():
     assert summary["test_accuracy_se"][0] == pytest.approx(spread / 2)
     assert summary["seeds"].tolist() == [4] * 6
     assert summarise(select(table_of(1)))["test_accuracy_se"].isna().all()
+
+
+def test_a_summary_tells_what_was_tried_and_what_was_allowed():
+    """Finding 11: weight decay, network, budget and tries stand where the scores stand."""
+    table = table_of()
+    table["stopped"] = ["no improvement", "out of time", "no improvement"] * (len(table) // 3)
+    table = table.assign(weight_decay=0.3, max_seconds=20.0, patience=100, hidden="5x5", epochs=7)
+    failed = table.iloc[:1].assign(status="failed: why", learning_rate=0.7, inference="")
+    summary = summarise(select(pd.concat([table, failed])))
+    assert summary["tries"].tolist() == [4, *[3] * 5]  # one that failed was tried too
+    assert set(summary["stopped"]) == {"2 no improvement, 1 out of time"}
+    for name in ("weight_decay", "max_seconds", "patience", "batch_size", "hidden", "epochs"):
+        assert summary[name].tolist() == [table[name].iloc[0]] * 6
+    text = experiment.format_tables(table)
+    for words in ("5x5", "20 s", "passes", "tries"):
+        assert words in text
 
 
 def test_the_table_says_when_rivals_were_picked_on_test():

@@ -1,6 +1,8 @@
 """Runs that really train, and a cluster that really loses a worker."""
 
+import dataclasses
 import json
+import math
 import os
 import time
 
@@ -9,16 +11,21 @@ import psutil
 import pytest
 
 from etgp_viz.experiments import Outcome, Run, carry_out, load, results
-from etgp_viz.experiments.settings import COLUMNS
+from etgp_viz.experiments.settings import COLUMNS, MODELS
+from etgp_viz.rivals.names import PREDICTIVE_DRAWS
 
 pytestmark = pytest.mark.slow
 
 TINY = {"num_inducing": 6, "steps": 5, "batch_size": 50, "samples": 4}
+#: the criterion for stopping, and none
+PATIENT = TINY | {"steps": 100, "patience": 4, "max_seconds": 20.0}
+NO_CRITERION = {"patience", "max_seconds"}
 #: what only a training has, or only a race
 NOT_OF_A_RACE = {
-    *(c for c in COLUMNS if c.startswith(("validation_", "test_"))),
+    *(c for c in COLUMNS if c.startswith(("validation_", "test_", "latent_"))),
     *("fit_seconds", "prediction_seconds_per_1000", "memory_mib", "epochs", "best_elbo"),
-}
+    *("stopped", "predictive_draws", "prediction_error"),
+} | NO_CRITERION
 
 
 def words(row) -> set[str]:
@@ -32,7 +39,8 @@ def test_an_etgp_fills_two_complete_rows_that_share_a_training():
     run = Run("iris", "etgp-linear", hidden=(5,), dropout=0.5, **TINY)
     outcome = execute(run)
     pe, ba = outcome.rows
-    assert words(pe) == words(ba) == set()
+    assert words(pe) == words(ba) == NO_CRITERION
+    assert pe["stopped"] == "finished"
     assert (pe["inference"], ba["inference"], pe["rows"]) == ("pe", "ba", 2)
     assert pe["best_elbo"] == ba["best_elbo"]
     assert pe["test_log_likelihood"] != ba["test_log_likelihood"]
@@ -47,9 +55,64 @@ def test_an_svgp_fills_one_complete_row(model, sharing):
     from etgp_viz.experiments.run import execute
 
     (row,) = execute(Run("iris", model, sharing, **TINY)).rows
-    assert words(row) == set()
+    assert words(row) == NO_CRITERION
     assert row["implementation"] == "batched"
     assert 0.0 <= row["test_ece"] <= 1.0
+    assert row["test_ece_if_calibrated_low"] <= row["test_ece_if_calibrated"] <= 1.0
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "speed"])
+def test_every_model_is_trained_until_it_stops_improving(name):
+    """Findings 9 and 10: one criterion for all, and one number of draws where there are draws."""
+    from etgp_viz.experiments.run import execute
+
+    run = Run("iris", *MODELS[name], **PATIENT)
+    if run.kind.has_network:
+        run = dataclasses.replace(run, hidden=(5,), dropout=0.5)
+    outcome = execute(run)
+    for row in outcome.rows:
+        assert words(row) == set()
+        assert row["stopped"] in ("no improvement", "out of time", "finished")
+        assert row["test_accuracy"] > 0.2
+        is_drawn = run.kind.is_monte_carlo or row["inference"] == "ba"
+        assert (row["predictive_draws"] > 0) == (row["prediction_error"] > 0.0) == is_drawn
+        if run.kind.is_monte_carlo:
+            assert row["predictive_draws"] == PREDICTIVE_DRAWS
+        has_latent = name.startswith("etgp") and row["inference"] == "pe"
+        assert has_latent != math.isnan(row["latent_lost_at_zero"])
+        assert has_latent != math.isnan(row["latent_lost_at_mean"])
+    assert [row["inference"] for row in outcome.rows] == ["pe", "ba"][: len(outcome.rows)]
+    assert len(outcome.rows) == 1 + run.kind.has_bayesian_average
+    assert set(outcome.detail) >= {"confusion", "line", "projection", "elbo"}
+
+
+def test_patience_keeps_the_parameters_of_the_best_validation_score():
+    from etgp_viz import datasets
+    from etgp_viz.experiments.run import train
+
+    data = datasets.load("iris", validation=0.2, seed=0)
+    settings = PATIENT | {"steps": 400, "batch_size": 25, "learning_rate": 0.1}
+    trained = train(Run("iris", "etgp-linear", hidden=(20,), **settings), data)
+    history = trained.history
+    assert history.stopped == "no improvement"
+    assert len(history.seconds) < 100  # 400 steps, four an epoch
+    score = np.mean(trained.model.predict_log_density(data.part("validation")))
+    assert score == pytest.approx(max(history.validation), rel=1e-6)
+    cut = train(Run("iris", "etgp-linear", hidden=(20,), **settings | {"max_seconds": 1e-4}), data)
+    assert cut.history.stopped == "out of time"
+
+
+def test_the_error_of_dropout_draws_falls_with_their_number():
+    from etgp_viz.experiments.run import execute
+
+    settings = TINY | {"steps": 60}
+    errors = {
+        samples: execute(
+            Run("iris", "network", hidden=(20,), dropout=0.5, **settings | {"samples": samples})
+        ).rows[1]["prediction_error"]
+        for samples in (4, 64)
+    }
+    assert errors[4] / errors[64] == pytest.approx(4.0, rel=0.3)
 
 
 def test_a_file_of_ones_own_is_a_data_set_like_others(tmp_path):
@@ -81,6 +144,31 @@ def test_scores_are_those_of_the_predictions():
     assert row["test_log_likelihood"] == pytest.approx(mean, rel=1e-6)
 
 
+def test_scores_of_steep_flows_are_those_of_a_dense_rule():
+    """Finding 15: with slope × σ of about 20, the 20 nodes of training are not enough."""
+    from etgp_viz import datasets
+    from etgp_viz.experiments.run import train
+
+    data = datasets.load("iris", validation=0.1, seed=0)
+    trained = train(Run("iris", "etgp-sal", hidden=(5,), **TINY), data)
+    model, (X, Y) = trained.model, data.test
+    model.kernel.variance.assign(400.0)
+    found = trained.predict("pe")["test"].log_p
+    mean, variance = (part.numpy() for part in model.predict_latent(X))
+    z = np.linspace(-9.0, 9.0, 20_001)
+    params = model.network(X).numpy()
+    for n in range(len(X)):
+        f0 = mean[n] + np.sqrt(variance[n]) * z
+        logits = model.network.flow.forward(
+            np.repeat(f0[:, None], 3, axis=1),
+            np.broadcast_to(params[n], (len(z), *params[n].shape)),
+        ).numpy()
+        p = np.exp(logits - logits.max(axis=1, keepdims=True))
+        p = p[:, Y[n, 0]] / p.sum(axis=1)
+        dense = np.log(np.sum(p * np.exp(-(z**2) / 2.0)) * (z[1] - z[0]) / np.sqrt(2.0 * np.pi))
+        assert found[n] == pytest.approx(dense, abs=1e-2)
+
+
 def test_a_race_has_a_row_for_each_rival():
     from etgp_viz.experiments.run import CONTESTANTS, execute
 
@@ -97,7 +185,8 @@ def test_a_race_has_a_row_for_each_rival():
 )
 def test_details_are_small_and_say_what_the_model_says(model, sharing):
     from etgp_viz import datasets
-    from etgp_viz.experiments.run import detail, principal_directions, train
+    from etgp_viz.experiments.details import detail, principal_directions
+    from etgp_viz.experiments.run import train
 
     data = datasets.load("iris", validation=0.1, seed=0)
     trained = train(Run("iris", model, sharing, **TINY), data)
@@ -151,7 +240,7 @@ def test_an_interrupted_training_is_not_a_result(tmp_path, monkeypatch):
 
 
 def test_principal_directions_are_eigenvectors_of_the_covariance():
-    from etgp_viz.experiments.run import principal_directions
+    from etgp_viz.experiments.details import principal_directions
 
     X = np.random.default_rng(0).normal(size=(50, 4)) * [3.0, 1.0, 2.0, 0.1]
     center, directions = principal_directions(X)

@@ -4,15 +4,16 @@ import json
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from etgp_viz import experiments
 from etgp_viz.experiments import Outcome, Run
-from etgp_viz.experiments.settings import COLUMNS
+from etgp_viz.experiments.settings import ADDED_COLUMNS, COLUMNS, TEXT_COLUMNS
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "v0_1_0"
 EXPECTED = json.loads((FIXTURES / "expected.json").read_text())["grid"]
-TINY = {"num_inducing": 6, "steps": 5, "batch_size": 50, "samples": 4}
+TINY = {"num_inducing": 6, "steps": 5, "batch_size": 50, "samples": 4, "start": "paper"}
 #: the runs of the file
 ETGP = Run("iris", "etgp-linear", hidden=(5,), dropout=0.5, **TINY)
 SVGP = Run("iris", "svgp-rbf", "shared", **TINY)
@@ -56,16 +57,26 @@ def test_a_result_file_is_read(grid):
     assert experiments.panel(table, "iris").labels == ("LINEAR", "RBF")
 
 
+def test_columns_that_it_did_not_have_are_empty_and_are_added_when_a_grid_goes_on(grid):
+    content = grid.read_bytes()
+    before = experiments.load(grid)
+    for name in ADDED_COLUMNS:
+        assert before[name].eq("").all() if name in TEXT_COLUMNS else before[name].isna().all()
+    assert grid.read_bytes() == content  # reading changes nothing
+    after, _ = carried_out(grid, ETGP, SVGP)
+    pd.testing.assert_frame_equal(after, before)
+    assert grid.read_text().splitlines()[1].split(",") == list(COLUMNS)
+
+
 def test_the_ids_of_runs_are_the_same():
     assert [ETGP.id, ETGP.id, SVGP.id] == [row[0] for row in EXPECTED]
 
 
 def test_finished_runs_are_not_done_again(grid):
-    content = grid.read_bytes()
     table, executed = carried_out(grid, ETGP, SVGP)
     assert executed == []
     assert scores(table) == EXPECTED
-    assert grid.read_bytes() == content
+    content = grid.read_bytes()
     table, executed = carried_out(grid, ETGP, SVGP, NEW)
     assert executed == [NEW]
     assert scores(table) == [*EXPECTED, [NEW.id, "svgp-nnet", "pe", 0.25]]

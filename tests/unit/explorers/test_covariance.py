@@ -80,9 +80,32 @@ def test_one_term_is_not_enough_and_more_are(explorer):
     explorer._choose_preset("One term is not enough")
     assert not explorer.records["difference"].agrees
     assert "the terms left out of the series make a difference" in explorer.summary
+    level = explorer.figures["convergence"].data[2]
+    assert level.visible
+    assert level.name == "left out by the series (estimate)"
     explorer.set(terms=MAX_TERMS)
     assert explorer.records["difference"].agrees
     assert "nothing here contradicts the formula" in explorer.summary
+
+
+@pytest.mark.parametrize("preset", ["All signs flipped", "The same classes from another scale"])
+def test_flows_that_no_covariance_tells_apart(explorer, preset):
+    """a → −a, and (σ², a) → (4σ², a/2), leave every covariance between classes as it was."""
+    before = dict(explorer.records)
+    explorer._choose_preset(preset)
+    for c in range(1, 4):
+        assert getattr(explorer.state, f"a{c}") != getattr(type(explorer.state)(), f"a{c}")
+    for name, parts in {
+        "analytic": ("analytic", "estimate", "standard_error"),
+        "variance": ("analytic", "estimate"),
+        "correlation": ("correlation",),
+        "spectrum": ("joint",),
+    }.items():
+        for part in parts:
+            values, same = (getattr(records[name], part) for records in (explorer.records, before))
+            np.testing.assert_allclose(values, same, atol=1e-9)
+    is_scaled = explorer.state.variance == 4.0
+    np.testing.assert_allclose(explorer.records["latent"].values, (4.0 if is_scaled else 1.0) * K)
 
 
 def test_ranks_of_the_presets(explorer):

@@ -12,6 +12,8 @@ import pytest
 from etgp_viz.core.optimiser import TrainingError
 from etgp_viz.datasets import toys
 from etgp_viz.explorers import InferenceExplorer, background
+from etgp_viz.explorers.inference import _worth_of_latent
+from etgp_viz.records.inference import Contribution
 from etgp_viz.records.live_training import LiveTraining
 from tests.unit.explorers.test_explorers import _plain
 
@@ -140,6 +142,70 @@ def test_clicked_points_of_a_class_that_is_gone_are_left_out(explorer):
     assert len(explorer.records["point"].X) == 200
 
 
+def test_the_bars_show_what_is_lost_without_f0(explorer, quick):
+    explorer.play(steps=30)
+    explorer.wait()
+    record = explorer.records["contribution"]
+    direct = explorer._session.training.model.latent_contribution(explorer._session.data)
+    bars = drawn(explorer, "contribution", "log-likelihood lost")
+    np.testing.assert_allclose(bars.x, [direct.lost_at_zero, direct.lost_at_mean], atol=5e-4)
+    numbers = drawn(explorer, "contribution", "in numbers").text
+    assert numbers[0].strip() == f"{record.lost_at_zero:.3f} nats".replace("-", "−")
+    layout = explorer.figures["contribution"].layout
+    assert "nats per row" in layout.xaxis.title.text
+    assert layout.xaxis.range[0] <= min(0.0, *bars.x)
+    assert layout.xaxis.range[1] >= max(bars.x)
+    assert "Without f₀ (set to 0) the model would" in explorer.summary
+
+
+@pytest.mark.parametrize(
+    ("lost", "at_mean", "words"),
+    [
+        (0.158, 0.001, "would lose 0.16 nats per row on these points: the GP matters. With f₀ at "
+         "its mean it would lose hardly anything"),
+        (0.03, 0.0, "would lose 0.03 nats per row on these points: the GP matters a little."),
+        (0.3, 0.05, "the GP matters. With f₀ at its mean it would lose 0.05."),
+        (0.014, 0.0, "would lose hardly anything on these points: the network does the work."),
+        (-0.03, 0.0, "would gain 0.03 nats per row on these points: the network does the work."),
+    ],
+)  # fmt: skip
+def test_a_student_reads_whether_the_gp_matters(lost, at_mean, words):
+    sentence = _worth_of_latent(Contribution(-0.2, lost, at_mean))
+    assert sentence.startswith("Without f₀ (set to 0) the model")
+    assert words in sentence
+
+
+@pytest.mark.parametrize("data", ["waves", "spirals"])
+def test_looking_far_away_keeps_the_model(explorer, quick, data):
+    explorer.set(data=data)
+    explorer.play(steps=3)
+    explorer.wait()
+    near, model = explorer.records["latent"], explorer._session.training.model
+    explorer.set(far=True)
+    record, X = explorer.records["latent"], explorer.records["point"].X
+    assert explorer._session.training.model is model
+    assert explorer.steps == 3
+    reach = np.ptp(X[:, 0])
+    assert record.window.x[0] == pytest.approx(X[:, 0].min() - 1.5 * reach)
+    assert explorer.figures["bayes"].layout.xaxis.range[1] == pytest.approx(record.window.x[-1])
+    p = explorer.records["point"].confidence_at_edge
+    assert f"still has probability {p:.2f} by PE" in explorer.summary
+    if data == "waves":
+        upper = drawn(explorer, "latent", "prior of f₀, +2 sd")
+        np.testing.assert_allclose(upper.y, 2.0)
+        ends = np.asarray(drawn(explorer, "latent", "q(f₀), mean ± 2 sd").y)[[0, -1]]
+        np.testing.assert_allclose(ends, [-2.0, 2.0], atol=0.1)
+    explorer.set(far=False)
+    np.testing.assert_array_equal(explorer.records["latent"].mean, near.mean)
+    assert "far from the data" not in explorer.summary
+
+
+def test_a_model_can_be_kept_from_refining(explorer):
+    assert explorer._session.training.model.quadrature_tolerance is not None
+    explorer.set(refine=False)
+    assert explorer._session.training.model.quadrature_tolerance is None
+
+
 # How it behaves -----------------------------------------------------------------------------
 
 
@@ -167,7 +233,8 @@ def test_training_goes_on_in_the_background_and_the_page_answers(explorer, quick
     np.testing.assert_array_equal(drawn(explorer, "elbo", "ELBO").y, curve.elbo)
     np.testing.assert_allclose(curve.expected, curve.elbo + 3.5)
     assert f"After {explorer.steps} steps the ELBO is {curve.elbo[-1]:.1f}" in explorer.summary
-    mean = explorer._session.training.model.predict_latent(explorer._session.window.inputs)[0]
+    inputs = explorer.records["latent"].window.inputs
+    mean = explorer._session.training.model.predict_latent(inputs)[0]
     np.testing.assert_allclose(drawn(explorer, "latent", "mean of q(f₀)").y, mean.numpy()[:, 0])
 
 

@@ -1,6 +1,8 @@
 """The results explorer on a result file of somebody's own."""
 
 import json
+import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -39,6 +41,32 @@ def test_it_shows_what_the_file_has(own):
     for preset in explorer.presets.values():
         explorer.set(**preset.values)
     assert ResultsExplorer().state.num_inducing == 100  # the package's own is as it was
+
+
+def test_it_tells_how_a_run_was_trained_and_what_f0_is_worth(own):
+    """Findings 9 to 11: budget, configuration, draws and their error beside the scores."""
+    told = {"patience": 100, "max_seconds": 20.0, "stopped": "no improvement", "epochs": 33}
+    told |= {"latent_lost_at_zero": 0.123, "latent_lost_at_mean": 0.004, "predictive_draws": 100}
+    told |= {"prediction_error": 0.0056, "test_ece": 0.07, "test_ece_if_calibrated": 0.041}
+    table = experiments.load(own).assign(**told)
+    new = own.with_name("new.csv")
+    file = results.ResultFile(new, "typed")
+    for run_id, rows in table.groupby("id", sort=False):
+        outcome = experiments.Outcome(rows.to_dict("records"))
+        file.add(SimpleNamespace(id=run_id), outcome)
+    shutil.copytree(results.details_folder(own), results.details_folder(new))
+    explorer = ResultsExplorer.of(new, model="etgp-tanh", metric="ece")
+    for words in (
+        *("dropout 0.75, weight decay", "33 passes", "limit 20 s", "stopped: no improvement"),
+        *("With f₀ set to 0 it loses 0.123 nats", "set to its mean 0.004", "100 draws", "0.0056"),
+    ):
+        assert words in explorer.summary
+    assert 0.041 in explorer.figures["scores"].data[0].x
+    explorer.set(metric="latent")
+    marks = explorer.records["scores"].series[0]
+    assert set(marks.mean.tolist()) == {0.123}
+    shipped = ResultsExplorer()  # made before these columns were there: less is said, none wrong
+    assert "nan" not in shipped.summary
 
 
 def test_its_code_reads_the_file(own):

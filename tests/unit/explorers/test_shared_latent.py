@@ -149,3 +149,31 @@ def test_the_print_figure_has_a_panel_for_each_picture(explorer, values):
     titles = [axes.get_title() for axes in fig.axes]
     assert sum(bool(title) for title in titles) == 5
     assert explorer.picture("svg").startswith(b"<?xml")
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_a_stretched_latent_with_smaller_slopes_is_the_same_model(explorer, dropout):
+    explorer.set(flow="linear", dropout=dropout, network_draw=2)
+    before = [drawn(explorer, "latents", "latent f₀(x)").y, lines(explorer)]
+    P = lines(explorer, "probabilities", "class of {}")
+    explorer.set(stretch=2.0)
+    np.testing.assert_allclose(drawn(explorer, "latents", "latent f₀(x)").y, 2.0 * before[0])
+    np.testing.assert_allclose(lines(explorer), before[1], atol=1e-12)
+    np.testing.assert_allclose(lines(explorer, "probabilities", "class of {}"), P, atol=1e-14)
+    assert "2.00 times its height (variance 4.00) and every slope divided by 2.00" in (
+        explorer.summary
+    )
+    assert "largest change of any class probability is" in explorer.summary
+    explorer.set(stretch=1.0, shift=2.0)
+    moved = lines(explorer) - before[1]
+    np.testing.assert_allclose(moved, [2.0 * np.sin(2.0 * X)] * 4, atol=1e-12)
+    np.testing.assert_allclose(lines(explorer, "probabilities", "class of {}"), P, atol=1e-14)
+    assert "the same h(x) on top" in explorer.summary
+
+
+def test_only_linear_flows_are_stretched(explorer):
+    before = lines(explorer)
+    explorer.set(stretch=2.0, shift=1.0)
+    np.testing.assert_array_equal(lines(explorer), before)
+    assert explorer.controls["stretch"].layout.display == "none"
+    assert "largest change" not in explorer.summary

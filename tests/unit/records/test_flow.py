@@ -98,6 +98,19 @@ def test_the_warped_covariance_agrees_with_draws(flow):
     assert np.max(np.abs(error) / (products.std(axis=0) / np.sqrt(S))) < 5.0
 
 
+def test_variances_of_the_steepest_sliders_are_exact():
+    """TANH with b = 5 and σ² = 5: a series of 60 terms from 128 Gauss–Hermite nodes misses them."""
+    flow, steep = Tanh(1), np.array([3.0, 5.0, 0.3])
+    params = np.tile(flow.unconstrain(steep).numpy(), (len(X), 1))
+    record = flow_records.covariance(X, 5.0 * K / K[0, 0], flow, params)
+    z = np.linspace(-12.0, 12.0, 20_001)
+    g = np.sqrt(5.0) * z
+    g = g + 3.0 * np.tanh(5.0 * (g + 0.3))
+    mean = trapezoid(norm.pdf(z) * g, z)
+    exact = trapezoid(norm.pdf(z) * (g - mean) ** 2, z)
+    np.testing.assert_allclose(np.diag(record.values), exact, rtol=1e-9)
+
+
 # Two inputs ---------------------------------------------------------------------------------------
 
 PAIR = np.array([0.2, 1.0])

@@ -30,6 +30,7 @@ def disturbed(flow, data, C=3, **options):
 def seen(request):
     toy = toys.TOYS[request.param](40, 3)
     model = disturbed("tanh", toy)
+    model.quadrature_tolerance = None  # which rows are refined depends on their neighbours
     where = inference_records.window(toy.X)
     data = toy.X, toy.Y
     return model, data, inference_records.look(model, where, data, cut=0.3, samples=4, seed=2)
@@ -118,7 +119,7 @@ def test_strength_and_uncertainty_go_from_one_extreme_to_the_other():
 
 
 def test_errors_of_quadrature_and_of_monte_carlo():
-    """Against adaptive integration, row by row."""
+    """Root mean squares over rows, against adaptive integration, row by row."""
     toy = toys.waves(6, 3)
     model = disturbed("linear", toy, num_quadrature=7)
     record = inference_records.node_errors(model, (toy.X, toy.Y), seed=3)
@@ -138,12 +139,96 @@ def test_errors_of_quadrature_and_of_monte_carlo():
         exact.append(mean(1))
         variance.append(mean(2) - exact[-1] ** 2)
         by_two.append(0.5 * (log_p(-1.0) + log_p(1.0)))  # the two nodes of Gauss and Hermite
-    error = abs(np.mean(by_two) - np.mean(exact))
+    error = np.sqrt(np.mean(np.subtract(by_two, exact) ** 2))
     assert record.quadrature[list(record.nodes).index(2)] == pytest.approx(error, rel=1e-5)
     assert record.quadrature[-1] < 1e-3 * error
     np.testing.assert_allclose(
-        record.standard_error, np.sqrt(np.sum(variance)) / 6 / np.sqrt(record.draws), rtol=1e-5
+        record.standard_error, np.sqrt(np.mean(variance) / record.draws), rtol=1e-5
     )
     assert np.all(record.monte_carlo < 4.0 * record.standard_error)
     assert np.all(record.monte_carlo > 1e-3 * record.standard_error)
     assert record.used == 7
+
+
+@pytest.mark.parametrize("tolerance", [None, 5e-3])
+def test_too_few_nodes_are_refined_unless_that_is_switched_off(tolerance):
+    """Against the trapezium rule with a thousand points."""
+    toy = toys.waves(40, 3)
+    model = disturbed("tanh", toy, num_quadrature=2)
+    model.q_sqrt.assign(10.0 * model.q_sqrt)
+    model.quadrature_tolerance = tolerance
+    where, data = inference_records.window(toy.X), (toy.X, toy.Y)
+    record = inference_records.look(model, where, data, samples=2).point
+    z = np.linspace(-9.0, 9.0, 1001)
+    density = np.exp(-0.5 * z**2) / np.sum(np.exp(-0.5 * z**2))
+    F = inference_records.processes_at(model, where.inputs, z[None])
+    exact = np.einsum("nkc,k->cn", np.exp(log_softmax(F, axis=-1)), density)
+    error = np.max(np.abs(record.probabilities - exact))
+    assert error < 2.0 * tolerance if tolerance else error > 0.1
+
+
+def test_what_f0_contributes_is_measured_row_by_row():
+    """f₀ integrated out, at its mean and at 0, with linear flows written out."""
+    toy = toys.waves(30, 3)
+    model = disturbed("linear", toy)
+    record = inference_records.contribution(model, (toy.X, toy.Y))
+    mean, variance = (moment.numpy()[:, 0] for moment in model.predict_latent(toy.X))
+    z = np.linspace(-9.0, 9.0, 1001)
+    density = np.exp(-0.5 * z**2) / np.sum(np.exp(-0.5 * z**2))
+    rows = []
+    for mu, v, theta, y in zip(
+        mean, variance, model.network(toy.X).numpy(), toy.Y[:, 0], strict=True
+    ):
+        f0 = np.array([*(mu + np.sqrt(v) * z), mu, 0.0])
+        log_p = log_softmax(np.outer(f0, theta[:, 0]) + theta[:, 1], axis=1)[:, y]
+        rows.append((np.log(np.exp(log_p[:-2]) @ density), *log_p[-2:]))
+    predicted, at_mean, at_zero = np.mean(rows, axis=0)
+    assert record.log_likelihood == pytest.approx(predicted, abs=1e-4)
+    assert record.lost_at_mean == pytest.approx(predicted - at_mean, abs=1e-4)
+    assert record.lost_at_zero == pytest.approx(predicted - at_zero, abs=1e-4)
+    assert abs(record.lost_at_zero) > 0.05
+
+
+def test_a_latent_that_all_classes_follow_alike_contributes_nothing():
+    """Equal slopes: softmax cancels what all classes share, so the network does all the work."""
+    toy = toys.waves(30, 3)
+    model = disturbed("linear", toy)
+    bias = model.network.output.bias
+    bias.assign(np.repeat([1.0, 0.0], 3))
+    weights = model.network.output.weights.numpy()
+    weights[:, :3] = 0.0  # slopes
+    model.network.output.weights.assign(weights)
+    record = inference_records.contribution(model, (toy.X, toy.Y))
+    assert record.lost_at_zero == pytest.approx(0.0, abs=1e-9)
+    assert record.lost_at_mean == pytest.approx(0.0, abs=1e-9)
+    assert record.log_likelihood < -0.1
+
+
+@pytest.mark.parametrize("name", ["waves", "moons"])
+def test_far_away_f0_returns_to_its_prior_and_probabilities_do_not_return(name):
+    """The parameters of the flows saturate with the hidden layer, at whatever they are there."""
+    toy = toys.TOYS[name](40, 3)
+    model = disturbed("linear", toy)
+    model.kernel.variance.assign(2.0)
+    near, far = (
+        inference_records.look(model, where, (toy.X, toy.Y), samples=2)
+        for where in (inference_records.window(toy.X), inference_records.window(toy.X, 4.0))
+    )
+    np.testing.assert_allclose(far.latent.prior, np.sqrt(2.0))
+    assert far.latent.return_to_prior == pytest.approx(1.0, abs=1e-3)
+    assert near.latent.return_to_prior < 0.9
+    edges = far.point.probabilities[:, :1] if name == "waves" else far.point.probabilities[:, 0]
+    assert far.point.confidence_at_edge > 0.4
+    assert np.max(edges) < 1.0
+
+
+def test_the_edge_of_a_window_is_all_around_it():
+    toy = toys.moons(10, 3)
+    where = inference_records.Window(np.arange(3.0), np.arange(2.0))
+    p = np.array([[[1.0, 0.5, 1.0], [0.5, 1.0, 0.5]], [[0.0, 0.5, 0.0], [0.5, 0.0, 0.5]]])
+    record = inference_records.Classes(where, p, toy.X, toy.Y, 0, 0.0)
+    assert record.confidence_at_edge == pytest.approx(0.75)
+    line = inference_records.Classes(
+        inference_records.Window(np.arange(3.0), None), p[:, 0], toy.X, toy.Y, 0, 0.0
+    )
+    assert line.confidence_at_edge == 1.0

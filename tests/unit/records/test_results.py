@@ -18,6 +18,7 @@ from etgp_viz.figures.print import results as print_results
 from etgp_viz.figures.results import LOOKS, MAX_ROWS
 from etgp_viz.records import close_up
 from etgp_viz.records.results import METRICS, WAYS
+from etgp_viz.rivals.names import MODELS
 from tests.unit.experiments.tables import cell, race, table
 
 # Panels ---------------------------------------------------------------------------------------
@@ -29,7 +30,7 @@ ACCURACIES = {"etgp-linear pe": [0.9, 0.8, 0.85], "svgp-rbf shared": [0.7, 0.74]
 def small():
     return table(
         *(cell("wine", *name.split(), accuracy=values) for name, values in ACCURACIES.items()),
-        cell("wine", "etgp-linear", "ba", accuracy=0.6, test_ece=0.02),
+        cell("wine", "etgp-linear", "ba", accuracy=0.6, test_ece=0.02, test_ece_if_calibrated=0.01),
         cell("wine", "etgp-linear", "pe", accuracy=0.5, M=20),
         cell("wine", "svgp-nnet", "separate", accuracy=0.95, test_ece=0.3),
         race("wine", 0.1, separate_gpflow=3.0, separate_batched=1.0),
@@ -137,7 +138,7 @@ def test_what_is_drawn_is_the_panel(small, metric):
     panel = experiments.panel(small, "wine", metric, bars=2.0)
     fig = scores.make(experiments.panel(small, "wine", num_inducing=20))
     scores.update(fig, panel)
-    for trace, series in zip(fig.data, panel.series, strict=True):
+    for trace, series in zip(fig.data[1:], panel.series, strict=True):
         assert trace.name == WAYS[series.way]
         np.testing.assert_array_equal(trace.x, series.mean)
         np.testing.assert_array_equal(np.round(np.asarray(trace.y)), series.rows)
@@ -145,9 +146,50 @@ def test_what_is_drawn_is_the_panel(small, metric):
     assert tuple(fig.layout.yaxis.ticktext) == panel.labels
     assert fig.layout.xaxis.type == ("log" if METRICS[metric].log else "linear")
     low, high = fig.layout.xaxis.range
-    shown = np.concatenate([series.mean for series in panel.series])
+    shown = np.concatenate([fig.data[0].x, *(series.mean for series in panel.series)])
     shown = np.log10(shown) if METRICS[metric].log else shown
     assert low <= shown.min() <= shown.max() <= high
+
+
+def test_beside_a_calibration_error_stands_what_a_calibrated_model_would_score(small):
+    """Finding 4, in the picture, its hover text, the printed picture and the table."""
+    panel = experiments.panel(small, "wine", "ece")
+    fig = scores.make(panel)
+    expected = fig.data[0]
+    assert 0.01 in expected.x
+    height = expected.y[list(expected.x).index(0.01)]
+    assert height == next(t for t in fig.data if t.name == WAYS["ba"]).y[0]
+    assert "calibrated: 0.010" in expected.text[list(expected.x).index(0.01)]
+    assert "if it were calibrated" in fig.layout.annotations[0].text
+    text = experiments.text_table([panel]).loc[("LINEAR", WAYS["ba"]), "wine ece"]
+    assert text == "0.020 (if calibrated 0.010)"
+    (axes,) = print_results.draw([panel]).axes
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), expected.x)
+    scores.update(fig, experiments.panel(small, "wine"))
+    assert len(fig.data[0].x) == 0
+
+
+def test_models_without_inducing_points_stand_beside_all_others(small):
+    network = [cell("wine", "network", way, accuracy=0.8, M=0) for way in ("pe", "ba")]
+    more = table(small.to_dict("records"), *network, cell("wine", "logistic", accuracy=0.7, M=0))
+    for M in (None, 20, 100):
+        found = marks(experiments.panel(more, "wine", num_inducing=M))
+        assert found["NETWORK", "ba"][0] == 0.8
+        assert found["LOGISTIC", "pe"][0] == 0.7
+    assert experiments.panel(more, "wine").num_inducing == 100
+    beyond = experiments.panel(more, "wine", rivals="beyond the paper")
+    assert beyond.labels == ("LINEAR", "NETWORK", "LOGISTIC")
+    assert not any("NETWORK" in x for x in experiments.panel(more, "wine", num_inducing=0).labels)
+    alone = experiments.panel(table(*network), "wine")
+    assert alone.labels == ("NETWORK",)
+
+
+def test_what_f0_is_worth_is_a_score(small):
+    worth = cell("wine", "etgp-tanh", latent_lost_at_zero=[0.1, 0.3])
+    without = cell("wine", "svgp-rbf", "separate", latent_lost_at_zero=float("nan"))
+    panel = experiments.panel(table(worth, without), "wine", "latent")
+    assert marks(panel).keys() == {("TANH", "pe")}
+    assert panel.best() == ("TANH", "pe", pytest.approx(0.2))
 
 
 def test_ticks_of_a_logarithmic_axis_are_written_out(small):
@@ -220,11 +262,48 @@ def test_counts_of_a_made_up_run():
         close_up.reliability_bins(detail, "ba")
 
 
+def test_the_range_of_a_calibrated_ece_comes_from_the_bins():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(5, 0.3), size=2000)
+    bins = scoring.reliability(p, p.argmax(axis=1))
+    parts = {name: getattr(bins, name).tolist() for name in ("count", "confidence", "accuracy")}
+    found = close_up.reliability_bins({"reliability": {"pe": parts}}).calibrated
+    np.testing.assert_allclose(found, scoring.calibrated_ece(p), rtol=0.05)
+    picture = reliability.make(close_up.reliability_bins({"reliability": {"pe": parts}}))
+    assert f"{found.low:.3f} to {found.high:.3f}" in picture.layout.annotations[0].text
+
+
+def test_a_model_without_epochs_processes_and_inducing_points_is_shown_too():
+    line = {"t": [0.0, 1.0], "classes": [0, 2], "probability": [[0.5, 0.2], [0.5, 0.8]]}
+    detail = {
+        "run": {"dataset": "own", "model": "logistic"},
+        "class_names": ["a", "b", "c"],
+        "elbo": {"epoch": [], "value": []},
+        "line": line | {"log_probability": np.log(line["probability"]).tolist()},
+        "projection": {
+            "data": [[0.0, 1.0], [1.0, 0.0]],
+            "labels": [0, 2],
+            "inducing": [],
+            "inducing_labels": [],
+        },
+    }
+    assert "at once" in training_curve.make(close_up.elbo(detail)).layout.annotations[0].text
+    shown = close_up.lines(detail, "scale")
+    assert shown.words == "probability πᶜ(x)"
+    np.testing.assert_array_equal(class_lines.make(shown).data[0].y, [0.5, 0.2])
+    np.testing.assert_allclose(np.exp(close_up.lines(detail, "offset").values), shown.values)
+    drawn = projection.make(close_up.projection(detail))
+    assert len(drawn.data[1].x) == 0
+    assert "no inducing points" in drawn.layout.annotations[0].text
+
+
 def test_flows_or_moments_along_the_line(details):
     for model, detail in details.items():
+        has_processes = MODELS[model].has_inducing_points
         for part, flow, moment in (("scale", "a", "deviation"), ("offset", "b", "mean")):
             found = close_up.lines(detail, part)
-            key = flow if model.startswith("etgp") else moment
+            without = "probability" if part == "scale" else "log_probability"
+            key = flow if model.startswith("etgp") else moment if has_processes else without
             np.testing.assert_array_equal(found.values, detail["line"][key])
             assert (f"{flow}ᶜ(x)" in found.words) == model.startswith("etgp")
             assert found.values.shape == (len(found.classes), len(found.t))
@@ -250,7 +329,7 @@ def test_a_picture_that_was_moved_is_the_picture_made_anew(details, picture, loo
 
 
 def test_values_drawn_of_a_run(details):
-    detail = next(iter(details.values()))
+    detail = details["etgp-linear"]
     matrix = close_up.confusion(detail)
     np.testing.assert_allclose(confusion.make(matrix).data[0].z, matrix.share, atol=5e-4)
     bins = reliability.make(close_up.reliability_bins(detail)).data[1]

@@ -130,3 +130,21 @@ def test_bad_arguments_say_what_is_wrong():
         shared_latent.latents("gp", X, np.zeros((4, 121)), 3)
     with pytest.raises(ValueError, match="num_classes: expected"):
         shared_latent.latents("etgp", X, np.zeros((4, 121)), 5)
+
+
+@pytest.mark.parametrize(("stretch", "shift"), [(2.0, 0.0), (0.3, 0.0), (1.0, 2.5), (2.0, -1.0)])
+def test_models_that_no_data_can_tell_apart(stretch, shift, rng):
+    """(σ², a) → (s²σ², a/s), and the same h(x) for all: other parameters, equal probabilities."""
+    f0, params = rng.normal(size=121), rng.normal(size=(4, 121, 2))
+    other = shared_latent.rewrite(params, X, stretch, shift)
+    assert np.max(np.abs(other - params)) > 0.1
+    plain, rewritten = (
+        shared_latent.warp("etgp", flows.Linear(), latent[None], theta)
+        for latent, theta in ((f0, params), (stretch * f0, other))
+    )
+    np.testing.assert_allclose(rewritten - plain, [shift * np.sin(2.0 * X)] * 4, atol=1e-12)
+    np.testing.assert_allclose(
+        prior.probabilities(rewritten), prior.probabilities(plain), atol=1e-14
+    )
+    K, larger = (prior.covariance_matrix(prior.kernel("rbf", 1.0, v), X) for v in (1.0, stretch**2))
+    np.testing.assert_allclose(larger, stretch**2 * K)

@@ -5,6 +5,7 @@ import pytest
 
 import etgp_viz
 from etgp_viz.backend import gpflow, tf
+from etgp_viz.core.conditional import conditional
 from etgp_viz.rivals import kernels
 from etgp_viz.rivals.build_model import build
 from etgp_viz.rivals.svgp import SVGPClassifier
@@ -103,6 +104,43 @@ def test_batched_svgp_equals_gpflow(sharing, family, whiten):
     enlarged = family == "arccos" and not whiten
     same_moments(model, reference, "full_cov", atol=1e-7 if enlarged else 1e-8)
     np.testing.assert_allclose(model.prior_kl(), reference.prior_kl(), rtol=1e-8)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="no longer float than float64")
+@pytest.mark.parametrize("num_inputs", [1, 2])
+def test_variances_have_the_digits_that_the_docstring_claims(num_inputs):
+    rng = np.random.default_rng(num_inputs)
+    Z, inputs = rng.normal(size=(100, num_inputs)), rng.normal(size=(200, num_inputs))
+
+    def kernel(a, b):
+        return np.exp(-0.5 * ((a[:, None] - b) ** 2).sum(axis=-1) / 2.0**2)
+
+    Kmm, Kmn = kernel(Z, Z) + 1e-6 * np.eye(100), kernel(Z, inputs)
+    exact = 1.0 - sum(np.square(_solve(_cholesky(Kmm.astype(np.longdouble)), Kmn)))
+    zeros = np.zeros((100, 1)), np.zeros((1, 100, 100))
+    _, variance = conditional(Kmm[None], Kmn[None], np.ones((1, 200)), *zeros, True, False)
+    solved = 1.0 - np.sum(np.square(tf.linalg.triangular_solve(tf.linalg.cholesky(Kmm), Kmn)), 0)
+    error, error_of_solve = (
+        np.abs(values - exact).max() for values in (variance[:, 0].numpy(), solved)
+    )
+    assert 1e-8 < exact.min() < 1e-6  # small enough for rounding to matter
+    assert error < 1e-11
+    assert num_inputs > 1 or error > 3 * error_of_solve
+
+
+def _cholesky(K):
+    L = np.zeros_like(K)
+    for i, j in np.ndindex(K.shape):
+        rest = K[i, j] - L[i, :j] @ L[j, :j]
+        L[i, j] = np.sqrt(rest) if i == j else rest / L[j, j] if j < i else 0.0
+    return L
+
+
+def _solve(L, B):
+    A = np.zeros(B.shape, L.dtype)
+    for i in range(len(L)):
+        A[i] = (B[i] - L[i, :i] @ A[:i]) / L[i, i]
+    return A
 
 
 @pytest.mark.slow

@@ -12,12 +12,12 @@ pytestmark = pytest.mark.slow  # all together; see `make test-fast`
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_points")
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [name for name, m in MODELS.items() if m.is_trained_by_fit])
 def test_build_makes_a_model_that_learns(name):
     inputs = rng.normal(size=(40, D))
     labels = (inputs[:, :1] > 0).astype(int) + (inputs[:, 1:] > 0.5)
-    options = {"hidden": (4,)} if "tgp" in name else {}
-    if not name.startswith("etgp"):
+    options = {"hidden": (4,)} if MODELS[name].has_network else {}
+    if "shared" in MODELS[name].sharings:
         options |= {"sharing": "shared", "batched": True}
     model = build(name, inputs, C, num_inducing=5, **options)
     assert model.num_data == 40
@@ -36,7 +36,7 @@ def test_build_makes_a_model_that_learns(name):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_points")
-@pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("etgp")])
+@pytest.mark.parametrize("name", [name for name, m in MODELS.items() if "shared" in m.sharings])
 def test_build_starts_all_variants_of_a_model_alike(name):
     reference = build(name, X, C, num_inducing=M).predict_f(X)
     for options in (

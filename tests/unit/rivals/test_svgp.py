@@ -196,6 +196,15 @@ def test_predictions_equal_brute_force():
     np.testing.assert_allclose(model.predict_log_density((X, Y)), np.log(chosen))
 
 
+@pytest.mark.parametrize("make", [svgp, mixed])
+def test_the_stated_error_is_the_spread_over_seeds(make):
+    models = [make("shared", True, num_predictive=100, seed=seed) for seed in range(200)]
+    spread = np.std([model.predict_y(X)[0] for model in models], axis=0)
+    stated = np.mean([model.prediction_error(X) for model in models], axis=0)
+    assert (stated > 1e-3).any()
+    np.testing.assert_allclose(stated, spread, rtol=0.25, atol=1e-6)
+
+
 @pytest.mark.slow
 def test_predictions_do_not_depend_on_the_rows_beside_them(monkeypatch):
     model = svgp("shared", num_predictive=10)

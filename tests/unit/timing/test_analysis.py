@@ -193,8 +193,66 @@ def test_the_sentences_tell_the_truth():
     text = "\n".join(timing.describe(table_of(truth)))
     assert "At C = 50 a step of SVGP batched takes 22.9 times as long as a step of ETGP LI" in text
     assert "ETGP LINEAR is faster than SVGP shared at every C" in text
-    assert "A step of ETGP LINEAR still grows with C, but slowly: from 11.5 ms at C = 2" in text
+    assert "A step of ETGP LINEAR grows with C, but less than in proportion: from 11.5 ms" in text
     assert "SVGP shared: time grows like C to the power 0.80" in text
+
+
+@pytest.mark.parametrize(
+    ("ratios", "words"),
+    [
+        ((1.5, 2.0, 3.0), "ETGP LINEAR is faster than SVGP shared at every C in the race."),
+        ((0.5, 0.4, 0.3), "ETGP LINEAR is slower than SVGP shared at every C in the race."),
+        ((1.1, 0.9, 1.0), "ETGP LINEAR is about as fast as SVGP shared at every C in the race."),
+        ((0.9, 1.1, 9.0), "is about equally fast up to C = 10 and faster from C = 50 on."),
+        ((0.3, 0.9, 9.0), "slower up to C = 2, about equally fast at C = 10 and faster from C ="),
+        ((0.1, 0.5, 2.5), "slower up to C = 10 and faster from C = 50 on; the two lines cross at"),
+        ((9.0, 0.9, 9.0), "faster up to C = 2, about equally fast at C = 10 and faster from C = 5"),
+    ],
+)
+def test_one_model_overtakes_another_only_where_the_interval_says_so(ratios, words):
+    # Sessions differ by 20 %: a ratio of 0.9 or 1.1 is no difference.
+    def seconds(model, size):
+        return 0.01 * (dict(zip(CLASSES, ratios, strict=True))[size.classes] ** ("svgp" in model))
+
+    models = ("etgp-linear", "svgp-shared")
+    text = "\n".join(timing.describe(table_of(seconds, between=0.12, models=models)))
+    assert words in text
+    assert ("cross at about C = " in text) == ("cross" in words)
+    assert "overtakes" not in text
+
+
+def test_the_reference_run_overtakes_nowhere_within_its_noise():
+    # TANH takes 0.90 (0.71 to 1.16) times as long as LINEAR at C = 2.
+    text = "\n".join(timing.describe(timing.reference()))
+    assert "Compared with ETGP TANH, ETGP LINEAR is about equally fast up to C = 5 and" in text
+
+
+@pytest.mark.parametrize(
+    ("power", "words"),
+    [
+        (0.0, "shows no growth with C beyond the noise"),
+        (0.3, "grows with C, but less than in proportion"),
+        (1.0, "grows with C, in proportion or faster"),
+    ],
+)
+def test_the_growth_is_named_after_its_slope(power, words):
+    table = table_of(lambda model, size: 0.01 * size.classes**power, models=("etgp-linear",))
+    assert any(f"A step of ETGP LINEAR {words}: from" in line for line in timing.describe(table))
+
+
+def test_draws_and_their_error_stand_beside_times_of_predictions():
+    table = table_of(truth)
+    table["prediction"] = 0.1
+    table["prediction_error"] = np.where(table["model"] == "etgp-linear", np.nan, 0.0123)
+    table.attrs["predictive_draws"] = 60
+    (line,) = (line for line in timing.describe(table) if "Monte Carlo" in line)
+    assert "(SVGP shared, SVGP batched) average over 60 draws" in line
+    assert "a standard error of up to 0.012 in a class probability" in line
+    assert timing.curves(table, "prediction").y_title.endswith("; SVGPs: 60 draws")
+    assert "draws" not in timing.curves(table, "step").y_title
+    # The reference run has no error on file, and says so.
+    (line,) = (line for line in timing.describe(timing.reference()) if "Monte Carlo" in line)
+    assert "average over 100 draws, which leaves an error that was not recorded" in line
 
 
 def test_a_busy_machine_is_told():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from etgp_viz import build, fit, timing
+from etgp_viz.rivals.names import PREDICTIVE_DRAWS
 from etgp_viz.timing.contestant_models import actions, training_step
 from etgp_viz.timing.contestants import random_data
 
@@ -38,12 +39,28 @@ def test_a_step_takes_a_mini_batch():
 def test_every_contestant_trains_and_predicts(name):
     calls = actions(name, SIZE)
     quantities = ["step", "prediction", "prediction_ba"]
-    assert list(calls) == quantities[: 3 if name.startswith("etgp") else 2]
+    timed = [quantity for quantity in calls if quantity != "prediction_error"]
+    assert timed == quantities[: 3 if name.startswith("etgp") else 2]
     assert calls["step"]() < calls["step"]() or not name.startswith("etgp")  # a higher ELBO
-    for quantity in list(calls)[1:]:
+    assert ("prediction_error" in calls) == timing.MODELS[name].is_monte_carlo
+    if "prediction_error" in calls:  # sd of a probability ≤ ½, over draws in pairs
+        assert 0.0 < calls["prediction_error"]() < 0.5 / np.sqrt(PREDICTIVE_DRAWS / 2)
+    for quantity in timed[1:]:
         p = calls[quantity]()
         assert p.shape == (20, 3)
         np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-6)
+
+
+def test_every_prediction_by_monte_carlo_has_the_same_draws():
+    errors = [
+        actions("svgp-batched", SIZE, draws)["prediction_error"]()
+        for draws in (10, PREDICTIVE_DRAWS)
+    ]
+    assert errors[1] < 0.5 * errors[0]
+    default = actions("svgp-batched", SIZE)["prediction_error"]()
+    assert default == errors[1]
+    svgp = [model for model in timing.MODELS.values() if model.is_monte_carlo]
+    assert not any("num_predictive" in model.options for model in svgp)
 
 
 def test_data_use_every_class_equally_often():

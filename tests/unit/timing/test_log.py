@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from etgp_viz import timing
+from etgp_viz.rivals.names import PREDICTIVE_DRAWS
 from etgp_viz.timing.log import Log, Measurement, Settings
 
 SETTINGS = {
@@ -109,6 +110,22 @@ def test_other_settings_are_refused(tmp_path):
     path.write_text(text)
     with pytest.raises(ValueError, match=r"resume: .*same machine.*cores \(there 9"):
         Log(settings(), path, resume=True)
+
+
+def test_a_file_is_continued_with_the_draws_it_began_with(tmp_path):
+    path = tmp_path / "a.csv"
+    filled(path)
+    draws = timing.read(path).attrs["predictive_draws"]
+    assert draws == PREDICTIVE_DRAWS
+    stated = f'"predictive_draws": {draws}, '
+    text = path.read_text()
+    assert stated in text
+    path.write_text(text.replace(stated, '"predictive_draws": 7, '))
+    assert timing.read(path).attrs["predictive_draws"] == 7
+    assert Log(settings(), path, resume=True).predictive_draws == 7
+    path.write_text(text.replace(stated, ""))  # as written by version 0.1
+    assert timing.read(path).attrs["predictive_draws"] == 100
+    assert Log(settings(), path, resume=True).predictive_draws == 100
 
 
 def test_resume_without_a_file_begins_one(tmp_path):

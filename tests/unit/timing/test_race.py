@@ -5,6 +5,7 @@ import json
 import pytest
 
 from etgp_viz import timing
+from etgp_viz.rivals.names import PREDICTIVE_DRAWS
 from etgp_viz.timing import processes, race
 from etgp_viz.timing.contestants import MODELS, Size, bytes_needed, operations
 from etgp_viz.timing.log import Settings
@@ -33,7 +34,7 @@ class FakeChildren:
 
     def __init__(self, clock, trouble=None, seconds=0.1):
         self.clock, self.trouble, self.seconds = clock, trouble or {}, seconds
-        self.asked, self.alive, self.started = [], 0, 0
+        self.asked, self.alive, self.started, self.draws = [], 0, 0, set()
 
     def __call__(self, memory):
         self.memory = memory
@@ -59,6 +60,7 @@ class FakeChild:
 
     def ask(self, request, deadline):
         if request["do"] == "build":
+            self.family.draws.add(request["draws"])
             self.model, self.classes = request["model"], request["size"]["classes"]
         what = (self.model, self.classes, request["do"], request.get("quantity"))
         self.family.asked.append(what)
@@ -222,6 +224,21 @@ def test_an_interrupt_loses_one_measurement_and_resuming_finishes_the_table(
     assert timed + sum(a[2] == "time" for a in again.asked) == 2 * 5 * (3 + 2)
 
 
+def test_the_error_of_monte_carlo_predictions_is_measured_once(clock):
+    children = FakeChildren(clock)
+    models = ("etgp-linear", "svgp-batched", "svgp-robustmax")
+    table = finished(settings(models=models), children)
+    asked = [what[0] for what in children.asked if what[2] == "error"]
+    assert asked == ["svgp-batched"] * 2  # at both sizes, in the first session alone
+    has_error = table.groupby("model")["prediction_error"].agg(lambda errors: errors.notna().all())
+    assert has_error.to_dict() == {
+        "etgp-linear": False,
+        "svgp-batched": True,
+        "svgp-robustmax": False,
+    }
+    assert children.draws == {table.attrs["predictive_draws"]} == {PREDICTIVE_DRAWS}
+
+
 def test_gpytorch_is_never_needed(monkeypatch):
     monkeypatch.setattr(race, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"models: .*'gpytorch-batched' without gpytorch"):
@@ -247,7 +264,7 @@ def counted_by_loops(model, size):
     for _ in range(C if per_class else 1):
         for _ in range(N):
             count["moments"] += M + M + sum(M - j for j in range(M)) + M
-    values = S if per_class else Q
+    values = S if per_class and model != "svgp-robustmax" else Q  # draws or nodes
     for _ in range(N):
         count["network"] += H * D + sum(H for _ in range(C * P)) if P else 0
         count["flows"] += sum(P for _ in range(C) for _ in range(values))

@@ -1,0 +1,280 @@
+"""Covariances of a warped Gaussian process between inputs, by Hermite series.
+
+Write f0(x) = µ(x) + σ(x) z and expand each warp in normalised Hermite polynomials,
+
+    G(µ(x) + σ(x) z; θ^c(x)) = Σ_n h_n^c(x) p_n(z),    p_n = He_n/√n!.
+
+By Mehler's formula E[p_n(z) p_m(z')] = δ_nm ρⁿ for standard normal z, z' with correlation ρ, so
+
+    Cov[f^c(x), f^d(x')] = Σ_{n≥1} h_n^c(x) h_n^d(x') ρ(x, x')ⁿ.
+
+A linear flow has the term n = 1 alone. A steep flow needs many: a step has h_n² ∝ n^(−3/2), and
+Gauss–Hermite nodes lie too far apart to see it. So the coefficients come from a trapezium rule,
+which converges exponentially for these integrands, on a grid that becomes finer until it agrees
+with the one of every second node.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from etgp_viz.backend import check_shapes, tf
+from etgp_viz.checks import check_count, check_positive
+from etgp_viz.core.conditional import SMALLEST_VARIANCE
+from etgp_viz.core.flows import Flow
+
+__all__ = ["MAX_ORDER", "HermiteSeries", "hermite_series", "joint_moments"]
+
+MAX_ORDER = 400
+# The rule covers |z| ≤ REACH, enough for f^c = exp(6 z) or z²⁰.
+REACH = 16.0
+# Nodes of the rule, and the order that may be reached with them, from smooth flows to steep ones.
+LEVELS = ((257, 50), (513, 100), (1025, 200), (2049, MAX_ORDER), (4097, MAX_ORDER))
+# The rule is fine enough if its coefficients are within this share of the largest deviation.
+RULE_TOLERANCE = 1e-8
+# Numbers of a matrix that are summed up at a time: they stay in the processor's cache.
+BLOCK = 2**16
+
+
+@dataclass(frozen=True)
+class HermiteSeries:
+    """The Hermite coefficients of C warps at N inputs, and an estimate of the error they leave."""
+
+    correlation: np.ndarray  # ρ of f0 [N, N]
+    # h_n^c(x) for n = 0..order [C, N, order + 1]; n = 0 is the mean of f^c(x)
+    coefficients: np.ndarray
+    # Σ_{n > order} h_n^c(x)², the variance that the series leaves out [C, N]
+    remainder: np.ndarray
+    # √(Σ_n (error of h_n^c(x))²) of the rule, from above: that of half its nodes [C, N]
+    rule_error: np.ndarray
+
+    @property
+    def order(self) -> int:
+        """The power of ρ at which the series ends."""
+        return self.coefficients.shape[-1] - 1
+
+    def term(self, n: int, c: int, d: int) -> np.ndarray:
+        """The n-th term of Cov[f^c, f^d] ``[N, N]``, n = 1..order."""
+        check_count(n, "n", minimum=1, maximum=self.order)
+        h = self.coefficients
+        return h[c, :, n, None] * h[d, None, :, n] * self.correlation**n
+
+    def pair(self, c: int, d: int) -> np.ndarray:
+        """Cov[f^c, f^d] ``[N, N]``."""
+        return _mehler(self.correlation, self.coefficients[c], self.coefficients[d])
+
+    def error_estimate(self, c: int, d: int) -> np.ndarray:
+        """An estimate, from above, of the error of `pair` ``[N, N]``.
+
+        By Cauchy and Schwarz the terms left out sum to |Σ_{n>m} h_n^c h_n^d ρⁿ| ≤ |ρ|^(m+1)
+        √(remainder^c remainder^d), and an error e of the coefficients, in the Euclidean norm, to
+        |ρ| (‖h^c‖ e^d + ‖h^d‖ e^c). The second part is an estimate: e is that of a coarser rule.
+        """
+        rho, size = np.abs(self.correlation), np.linalg.norm(self.coefficients[:, :, 1:], axis=-1)
+        cut = rho ** (self.order + 1) * np.sqrt(np.outer(self.remainder[c], self.remainder[d]))
+        wrong = np.outer(size[c], self.rule_error[d]) + np.outer(self.rule_error[c], size[d])
+        return cut + rho * wrong
+
+    truncation_error = error_estimate  # its name in version 0.1
+
+    def joint(self) -> np.ndarray:
+        """Covariance of all C processes stacked ``[C·N, C·N]``."""
+        C = len(self.coefficients)
+        stacked = np.concatenate(self.coefficients)  # [C·N, order + 1]
+        return _mehler(np.tile(self.correlation, (C, C)), stacked, stacked)
+
+    def up_to(self, order: int) -> "HermiteSeries":
+        """The series truncated at a lower order; what is cut off joins the remainder."""
+        check_count(order, "order", maximum=self.order)
+        kept, cut = np.split(self.coefficients, [order + 1], axis=-1)
+        left = self.remainder + np.sum(cut**2, axis=-1)
+        return HermiteSeries(self.correlation, kept, left, self.rule_error)
+
+    def every(self, step: int) -> "HermiteSeries":
+        """The series at every `step`-th input only."""
+        check_count(step, "step")
+        parts = (part[:, ::step] for part in (self.coefficients, self.remainder, self.rule_error))
+        return HermiteSeries(self.correlation[::step, ::step], *parts)
+
+
+@check_shapes("K: [N, N]", "params: [C, N, P]", "mean: [N]")
+def hermite_series(
+    K: np.ndarray,
+    flow: Flow,
+    params: np.ndarray,
+    *,
+    mean: np.ndarray | None = None,
+    order: int | None = None,
+    tolerance: float = 1e-6,
+) -> HermiteSeries:
+    """The Hermite series of C warps of f0 ~ N(mean, K).
+
+    Parameters
+    ----------
+    K, mean : covariance ``[N, N]`` and mean ``[N]`` of f0 at N inputs; None for mean zero
+    flow, params : the family of maps G, and raw parameters of the C flows there ``[C, N, P]``
+    order, tolerance : last term of the series; None for the lowest order whose `remainder` is
+        below `tolerance` times the largest variance for every class and input, or MAX_ORDER
+
+    Returns
+    -------
+    a `HermiteSeries`
+    """
+    K = np.asarray(K, dtype=float)
+    if not np.all(np.diag(K) > 0.0):
+        raise ValueError("K: expected a positive variance at every input")
+    C, N, P = params.shape
+    mean = np.zeros(N) if mean is None else np.asarray(mean, dtype=float)
+    deviation, correlation = _standardised(K)
+    rows = (np.tile(mean, C), np.tile(deviation, C), np.reshape(params, (C * N, P)))
+    h, remainder, rule_error, _ = _expand(flow, *rows, order, tolerance)
+    parts = (h.reshape(C, N, -1), remainder.reshape(C, N), rule_error.reshape(C, N))
+    return HermiteSeries(correlation, *parts)
+
+
+@check_shapes("mean: [N]", "K: [N, N]", "params: [S, N, C, P]", "return[0]: [N, C]")
+def joint_moments(
+    flow: Flow,
+    full_output_cov: bool,
+    mean: np.ndarray,
+    K: np.ndarray,
+    params: np.ndarray,
+    tolerance: float = 1e-6,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance over inputs of C warps of f0 ~ N(mean, K), averaged over S draws of θ.
+
+    The series of each draw ends where the estimate of its error is below `tolerance` times the
+    largest variance (of the class; with `full_output_cov` of all), or at MAX_ORDER. What it leaves
+    out is known for ρ = 1: the rest E[f^c f^d] − Σ_{n≤m} h_n^c h_n^d, which is added times ρ^(m+1).
+    So variances have no error but that of the rule, the error elsewhere is at most twice that of
+    the series, and the result stays positive semi-definite. Over draws the law of total covariance
+    holds: the mean of the covariances plus the covariance of the means.
+
+    Parameters
+    ----------
+    flow, params : the family of maps, and raw parameters of S draws ``[S, N, C, P]``
+    full_output_cov : whether to include covariances between classes
+    mean, K : mean ``[N]`` and covariance ``[N, N]`` of f0 at N inputs
+    tolerance : see above
+
+    Returns
+    -------
+    mean ``[N, C]``, and covariance ``[C, N, N]`` or ``[N, C, N, C]``, the shapes of GPflow
+    """
+    S, N, C, P = params.shape
+    deviation, correlation = _standardised(K)
+    nearest = np.max(np.abs(correlation - np.eye(N)), axis=1)  # largest |ρ| of two inputs
+    # R rows form one matrix: those of one class, or all, row n·C + c being class c at input n.
+    groups = params.reshape(S, 1, N * C, P) if full_output_cov else np.moveaxis(params, 2, 1)
+    _, G, R, _ = groups.shape
+    inputs = np.repeat(np.arange(N), R // N)
+    means, covariance = np.empty((S, G, R)), np.zeros((G, R, R))
+    for s, g in np.ndindex(S, G):
+        rows_of_f0 = mean[inputs], deviation[inputs], groups[s, g]
+        h, *_, values = _expand(flow, *rows_of_f0, None, 0.5 * tolerance, nearest[inputs])
+        means[s, g] = h[:, 0]
+        # The rest, values valuesᵀ − h hᵀ, as one product.
+        factor, both = np.hstack([values, -h[:, 1:]]), tf.constant(np.hstack([values, h[:, 1:]]).T)
+        for start in range(0, R, size := max(1, BLOCK // R)):
+            rows = slice(start, start + size)
+            rho = correlation[np.ix_(inputs[rows], inputs)]
+            rest = _product(factor[rows], both)
+            covariance[g, rows] += _mehler(rho, h[rows], h, rest) / S
+    spread = means - means.mean(axis=0)
+    if S > 1:
+        covariance += np.einsum("sgi,sgj->gij", spread, spread) / S
+    if full_output_cov:
+        return means.mean(axis=0).reshape(N, C), covariance.reshape(N, C, N, C)
+    return means.mean(axis=0).T, covariance
+
+
+def _standardised(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Standard deviations [N] and correlations [N, N] of a covariance."""
+    deviation = np.sqrt(np.maximum(np.diag(K), SMALLEST_VARIANCE))
+    correlation = np.clip(K / np.outer(deviation, deviation), -1.0, 1.0)
+    np.fill_diagonal(correlation, 1.0)
+    return deviation, correlation
+
+
+def _expand(
+    flow: Flow,
+    mean: np.ndarray,
+    deviation: np.ndarray,
+    params: np.ndarray,
+    order: int | None,
+    tolerance: float,
+    nearest: np.ndarray | float = 1.0,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Hermite coefficients of R warps with raw parameters [R, P], refined as far as needed.
+
+    Without an `order` it is the lowest with remainder · nearest^(order + 1) below `tolerance` times
+    the largest variance; `nearest` [R] is the largest |ρ| between each input and the others.
+
+    Returns coefficients [R, order + 1], remainder [R], error of the rule [R], and the centred
+    values at the Q nodes times the roots of their weights, [R, Q].
+    """
+    check_positive(tolerance, "tolerance")
+    if order is not None:
+        check_count(order, "order", maximum=MAX_ORDER)
+    for num_nodes, reachable in LEVELS:
+        nodes, weights, basis = _rule(num_nodes)
+        basis = basis[:, : (order or reachable) + 1]
+        f0 = mean[:, None] + deviation[:, None] * nodes
+        values = flow.forward(f0, params[:, None]).numpy()  # [R, Q]
+        centre = values[:, num_nodes // 2].copy()  # G(µ): near the mean
+        values -= centre[:, None]
+        even, odd = (_product(values[:, part::2], basis[part::2]) for part in (0, 1))
+        h = even + odd
+        rule_error = np.linalg.norm(even - odd, axis=1)  # of every second node: |2·even − h|
+        values -= h[:, :1]
+        h[:, 0] += centre
+        squares = values**2 * weights
+        variance = np.sum(squares, axis=1)
+        # Parseval: the variance is Σ_{n≥1} h_n², so this is what is left after each order …
+        left = np.maximum(variance[:, None] - np.cumsum(h[:, 1:] ** 2, axis=1), 0.0)
+        # … give or take the error of the rule in it.
+        left += np.abs(variance - 2.0 * np.sum(squares[:, ::2], axis=1))[:, None]
+        damped = left * np.reshape(nearest, (-1, 1)) ** np.arange(2, left.shape[1] + 2)
+        enough = np.flatnonzero(np.max(damped, axis=0) <= tolerance * variance.max())
+        is_fine = np.max(rule_error) <= RULE_TOLERANCE * np.sqrt(variance.max())
+        if is_fine and (order is not None or enough.size or reachable == MAX_ORDER):
+            break
+    if order is None:
+        order = int(enough[0]) + 1 if enough.size else MAX_ORDER
+    h = np.asfortranarray(h[:, : order + 1])  # by order, as `_mehler` reads them
+    return h, left[:, order - 1], rule_error, values * np.sqrt(weights)
+
+
+def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """left @ right by TensorFlow; NumPy's BLAS waits for its threads when a machine is busy."""
+    return tf.matmul(left, right).numpy()
+
+
+def _mehler(
+    rho: np.ndarray, left: np.ndarray, right: np.ndarray, rest: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """Σ_{n=1..m} left_n right_nᵀ ⊙ ρⁿ + rest ⊙ ρ^(m+1), by Horner's rule: Hadamard products."""
+    total = rho * rest
+    term = np.empty_like(rho)
+    columns = np.ascontiguousarray(right.T)
+    for n in range(left.shape[-1] - 1, 0, -1):
+        total += np.multiply(left[:, n, None], columns[n], out=term)
+        total *= rho
+    return total
+
+
+@cache
+def _rule(num_nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes and weights [Q], and weighted polynomials [Q, MAX_ORDER + 1]: h = G(nodes) @ these."""
+    nodes = np.linspace(-REACH, REACH, num_nodes)
+    weights = (nodes[1] - nodes[0]) * np.exp(-0.5 * nodes**2) / np.sqrt(2.0 * np.pi)
+    return nodes, weights, weights[:, None] * _hermite_polynomials(nodes, MAX_ORDER)
+
+
+def _hermite_polynomials(z: np.ndarray, order: int) -> np.ndarray:
+    """p_n(z) for n = 0..order, [Q, order + 1], by √(n+1) p_(n+1) = z p_n − √n p_(n−1)."""
+    columns = [np.ones_like(z), z]
+    for n in range(1, order):
+        columns.append((z * columns[n] - np.sqrt(n) * columns[n - 1]) / np.sqrt(n + 1))
+    return np.stack(columns[: order + 1], axis=-1)
