@@ -49,11 +49,12 @@ class Rule(NamedTuple):
     The Q nodes also give the last Hermite coefficients of the integrand, c_k = E[h(z) He_k(z)/√k!]
     for k = Q − 4 … Q − 1, at no further evaluation. While they are not small the rule has not
     converged, so that √Σ c_k² estimates its error. For a softmax that steps from one class to
-    another, however steeply, the error stays below the estimate or below 0.005.
+    another, however steeply, the error stays below 0.005 or 2.5 times the estimate.
     """
 
     num_nodes: int
     tolerance: float | None = None
+    is_dense: bool = True  # whether the last resort is the dense rule
 
 
 class Node(NamedTuple):
@@ -68,15 +69,15 @@ class Node(NamedTuple):
 def levels(rule: Rule) -> tuple[np.ndarray, ...]:
     """Nodes, weights and last polynomials of all levels in one table, and where levels start.
 
-    The rule itself, one of four times as many nodes, and a trapezium rule dense enough for steps
-    of any slope, for which no coefficients are needed.
+    The rule itself, one of four times as many nodes, and (`is_dense`) a trapezium rule dense
+    enough for steps of any slope, for which no coefficients are needed.
     """
     Q = rule.num_nodes
     grids = [gauss_hermite(Q)]
     if rule.tolerance is not None:
         z = np.linspace(-DENSE_REACH, DENSE_REACH, DENSE_NODES)
         density = np.exp(-0.5 * z**2)
-        grids += [gauss_hermite(_finer(Q)), (z, density / density.sum())]
+        grids += [gauss_hermite(_finer(Q)), (z, density / density.sum())][: 1 + rule.is_dense]
     last = [
         _last_polynomials(z) if k < 2 else np.zeros((len(z), 4)) for k, (z, _) in enumerate(grids)
     ]
@@ -153,6 +154,7 @@ def expected_log_softmax(
     labels: Tensor,
     Q: int,
     tolerance: float | None = None,
+    is_dense: bool = True,
 ) -> Tensor:
     """E[log softmax(f^1, …, f^C)_y] of each row ``[B, N]``, with labels y in 0..C−1 ``[B, N]``.
 
@@ -161,7 +163,9 @@ def expected_log_softmax(
     finer rules (see `Rule`).
     """
     outputs = 3 + flow.num_params
-    compiled = _over_blocks(_value_and_gradients, flow, Rule(Q, tolerance), num_outputs=outputs)
+    compiled = _over_blocks(
+        _value_and_gradients, flow, Rule(Q, tolerance, is_dense), num_outputs=outputs
+    )
     return differentiable(
         lambda mean, deviation, *values: compiled(mean, deviation, values, labels),
         *(mean, deviation, *values),
@@ -175,6 +179,7 @@ def expected_softmax(
     values: Values,
     Q: int,
     tolerance: float | None = None,
+    is_dense: bool = True,
 ) -> Tensor:
     """Class probabilities E[softmax(f^1, …, f^C)] ``[B, C, N]``; arguments as above."""
 
@@ -182,7 +187,7 @@ def expected_softmax(
         return tf.tensordot(gauss_hermite(Q)[1], tf.nn.softmax(g, axis=2), 1)
 
     inputs = [mean, deviation, *values]
-    return _prediction(_probabilities, as_written, flow, Rule(Q, tolerance), inputs)
+    return _prediction(_probabilities, as_written, flow, Rule(Q, tolerance, is_dense), inputs)
 
 
 def log_expected_softmax(
@@ -193,6 +198,7 @@ def log_expected_softmax(
     labels: Tensor,
     Q: int,
     tolerance: float | None = None,
+    is_dense: bool = True,
 ) -> Tensor:
     """log E[softmax(f^1, …, f^C)_y] of each row ``[B, N]``, without underflow."""
 
@@ -203,7 +209,9 @@ def log_expected_softmax(
         return tf.reduce_logsumexp(log_weights + log_p, axis=0)
 
     inputs = [mean, deviation, *values]
-    return _prediction(_log_probability, as_written, flow, Rule(Q, tolerance), inputs, labels)
+    return _prediction(
+        _log_probability, as_written, flow, Rule(Q, tolerance, is_dense), inputs, labels
+    )
 
 
 def _prediction(
@@ -258,14 +266,16 @@ def _value_and_gradients(
         f0 = mean + node.z * deviation
         with tf.GradientTape() as tape:
             tape.watch([f0, *values])
-            log_p = node.w * _log_softmax(flow._forward(f0, values), labels)
-        by_f0, *by_values = tape.gradient(log_p, [f0, *values])
-        terms = [log_p, by_f0, node.z * by_f0, *by_values]
+            log_p = _log_softmax(flow._forward(f0, values), labels)
+            term = node.w * log_p
+        by_f0, *by_values = tape.gradient(term, [f0, *values])
+        terms = [term, by_f0, node.z * by_f0, *by_values]
         sums = [total + term for total, term in zip(sums, terms, strict=True)]
-        return sums, last + node.last * log_p
+        # Of the probability: log p may be −1e6 at nodes so far out that their weight is 1e-13.
+        return sums, last + node.last * (node.w * tf.exp(log_p))
 
-    def error(sums: list[Tensor], last: Tensor) -> Tensor:
-        return last / (1.0 + tf.abs(sums[0]))  # nats, or a share of them where they are many
+    def error(last: Tensor) -> Tensor:
+        return tf.reduce_mean(tf.norm(last, axis=0))  # an ELBO is a sum over rows
 
     start = [tf.zeros_like(x) for x in (mean, mean, deviation, *values)]
     return _integrate(rule, add_node, error, start, mean)
@@ -285,7 +295,7 @@ def _probabilities(
         mixed = tf.reduce_sum(mixture * unnormalised, axis=0)
         return [sums[0] + unnormalised * share], last + node.last * (mixed * share)
 
-    return _integrate(rule, add_node, lambda _, last: last, [tf.zeros_like(values[0])], mean)
+    return _integrate(rule, add_node, _worst_row, [tf.zeros_like(values[0])], mean)
 
 
 def _log_probability(
@@ -299,7 +309,11 @@ def _log_probability(
         return [total], last * tf.exp(sums[0] - total) + node.last * tf.exp(term - total)
 
     start = [tf.fill(tf.shape(mean), tf.constant(-np.inf, mean.dtype))]
-    return _integrate(rule, add_node, lambda _, last: last, start, mean)
+    return _integrate(rule, add_node, _worst_row, start, mean)
+
+
+def _worst_row(last: Tensor) -> Tensor:
+    return tf.reduce_max(tf.norm(last, axis=0))
 
 
 def _integrate(
@@ -308,7 +322,7 @@ def _integrate(
     """Sums over the nodes, and over those of the next finer rule while the tolerance is exceeded.
 
     ``add_node(node, sums, last)`` adds a node's terms; ``last`` [4, N] becomes the last Hermite
-    coefficients of each row, of which ``error(sums, last)`` makes the estimate.
+    coefficients of each row, of which ``error(last)`` makes the block's.
     """
     z, w, last, starts = levels(rule)
     nothing = tf.zeros([4, *mean.shape], mean.dtype)
@@ -323,9 +337,8 @@ def _integrate(
         _, *state = tf.while_loop(lambda q, *_: q < end, step, state)
         return level + 1, *state
 
-    def is_coarse(level: Tensor, sums: list[Tensor], last_sums: Tensor) -> Tensor:
-        estimate = tf.reduce_max(tf.norm(error(sums, last_sums), axis=0))
-        is_above = estimate > (rule.tolerance or 0.0)
+    def is_coarse(level: Tensor, _: list[Tensor], last_sums: Tensor) -> Tensor:
+        is_above = error(last_sums) > (rule.tolerance or 0.0)
         return (level == 0) | ((level < len(starts) - 1) & is_above)
 
     _, sums, _ = tf.while_loop(is_coarse, over_level, (0, start, nothing))

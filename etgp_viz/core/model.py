@@ -66,8 +66,9 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         zeros and ones), ``Gaussian()`` a multi-output regression (Y [N, C]).
     num_data : N, to scale mini-batches up; None for full batches
     num_quadrature : Q, nodes of the Gauss–Hermite rule
-    quadrature_tolerance : error at which a finer rule takes over in ELBO and predictions, in nats
-        or probability (`etgp_viz.core.expectations.Rule`); None for never
+    quadrature_tolerance : error in probability, of the worst row in predictions and of the mean
+        row in the ELBO, at which a finer rule takes over (`etgp_viz.core.expectations.Rule`); None
+        for never
     whiten : whether q is on the whitened inducing variables, u0 = chol(K_zz) v
 
     Examples
@@ -354,7 +355,9 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         """Mean over draws of a compiled ``expectation(flow, µ, σ, values, *targets, *rule)``."""
         mean, deviation, features = self._latent_and_features(X, samples, seed)
         flow, S = self.network.flow, features.shape[0]
-        rule = self.num_quadrature, self.quadrature_tolerance
+        # Errors of many draws average out.
+        tolerance = self.quadrature_tolerance and np.sqrt(S) * self.quadrature_tolerance
+        rule = self.num_quadrature, tolerance, S == 1
         in_logs = expectation is expectations.log_expected_softmax
         add = tfp.math.log_add_exp if in_logs else tf.add
 

@@ -53,6 +53,8 @@ class Network:
     weight_decay: float = 1e-5
 
 
+#: the network that `etgp_viz.build` makes unless told otherwise
+DEFAULT = Network((50,), 0.25)
 #: what scikit-learn's models try, scikit-learn's own defaults first, by the name of the setting
 SETTINGS = {"weight_decay": (0.5, 0.005), "learning_rate": (0.1, 0.03)}
 
@@ -138,13 +140,13 @@ QUICK = Preset(
 LAPTOP = Preset(
     recipes={
         "vowel": Recipe(
-            (Network((200,), 0.75, 1.0), Network((200,), 0.75, 4.0)),
+            (Network((200,), 0.75, 1.0), DEFAULT),
             rates=(0.02, 0.05),
             fewer=(20,),
             speed=20,
         ),
         "absenteeism": Recipe(
-            (Network((50,), 0.5), Network((50,), 0.75)),
+            (Network((50,), 0.75), DEFAULT),
             rates=(0.02, 0.05),
             fewer=(20,),
         ),
@@ -158,13 +160,13 @@ LAPTOP = Preset(
             speed=20,
         ),
         "leaves100": Recipe(
-            (Network((200,), 0.5, 0.3), Network((200,), 0.5, 1.0)),
+            (Network((200,), 0.5, 0.3), DEFAULT),
             rates=(0.02, 0.05),
             max_seconds=30.0,
             speed=10,
         ),
         "digits": Recipe(
-            (Network((400,), 0.75, 0.01), Network((200,), 0.5, 0.01)),
+            (Network((400,), 0.75, 0.01), DEFAULT),
             rates=(0.02, 0.05),
             speed=20,
         ),

@@ -121,7 +121,7 @@ class Run:
     hidden: tuple[int, ...] = ()
     dropout: float = 0.0
     weight_decay: float = 1e-5
-    samples: int = 100
+    samples: int = 20
     num_monte_carlo: int = 100
     validation: float = 0.1
     patience: int | None = None

@@ -160,11 +160,26 @@ def test_masks_of_a_row_do_not_depend_on_the_rows_after_it() -> None:
 
 def test_prior_penalty_is_the_log_prior_of_the_weights() -> None:
     """Up to its constant, −log N(w; 0, σ²) with 1/(2σ²) = weight decay: 1e-4 means σ² = 5000."""
-    network = stirred(FlowNetwork(D, C, flows.Linear(), weight_decay=1e-4))
+    network = stirred(FlowNetwork(D, C, flows.Linear(), dropout=0.0, weight_decay=1e-4))
     weights = np.concatenate(
         [layer.weights.numpy().ravel() for layer in [*network.layers, network.output]]
     )
     assert float(network.prior_penalty()) == pytest.approx(np.sum(weights**2) / (2 * 5000))
+
+
+@pytest.mark.parametrize("projection", [None, (7, 3)])
+def test_the_penalty_of_a_dropped_weight_is_that_of_its_mean_square(projection) -> None:
+    """λ E[w²] over masks, by Monte Carlo: w / keep or 0 behind a dropout, w itself elsewhere."""
+    dropout, rng = 0.75, np.random.default_rng(0)
+    shape = {"hidden": (5, 4), "projection": projection}
+    network = stirred(FlowNetwork(D, C, flows.Linear(), dropout=dropout, weight_decay=0.1, **shape))
+    is_behind = [False, True, True] if projection is None else [False, True, False, True, True]
+    total, draws = 0.0, 4000
+    for layer, dropped in zip([*network.layers, network.output], is_behind, strict=True):
+        w = layer.weights.numpy()
+        kept = rng.random((draws, len(w), 1)) > dropout if dropped else np.ones((1, 1, 1))
+        total += 0.1 * np.mean(np.sum((w * kept / (1.0 - dropout * dropped)) ** 2, axis=(1, 2)))
+    assert float(network.prior_penalty()) == pytest.approx(total, rel=0.03)
 
 
 @pytest.mark.parametrize(
