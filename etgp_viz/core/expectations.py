@@ -28,7 +28,6 @@ __all__ = [
 
 DENSE_REACH, DENSE_NODES = 10.0, 1001  # of the dense rule, in deviations
 MAX_NODES = 200  # beyond about 250, NumPy's weights overflow
-GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
 @lru_cache(maxsize=32)
@@ -47,9 +46,9 @@ class Rule(NamedTuple):
     """A Gauss–Hermite rule, and the error at which a finer one takes over; None for never.
 
     The Q nodes also give the last Hermite coefficients of the integrand, c_k = E[h(z) He_k(z)/√k!]
-    for k = Q − 4 … Q − 1, at no further evaluation. While they are not small the rule has not
-    converged, so that √Σ c_k² estimates its error. For a softmax that steps from one class to
-    another, however steeply, the error stays below 0.005 or 2.5 times the estimate.
+    for k = Q − 4 … Q − 1, without further evaluations. If they are not small, the rule has not
+    converged, so √Σ c_k² serves as an estimate of its error. For a softmax that steps from one
+    class to another, however steeply, the error is below 0.005 or below 2.5 times the estimate.
     """
 
     num_nodes: int
@@ -77,7 +76,7 @@ def levels(rule: Rule) -> tuple[np.ndarray, ...]:
     if rule.tolerance is not None:
         z = np.linspace(-DENSE_REACH, DENSE_REACH, DENSE_NODES)
         density = np.exp(-0.5 * z**2)
-        grids += [gauss_hermite(_finer(Q)), (z, density / density.sum())][: 1 + rule.is_dense]
+        grids += [gauss_hermite(finer(Q)), (z, density / density.sum())][: 1 + rule.is_dense]
     last = [
         _last_polynomials(z) if k < 2 else np.zeros((len(z), 4)) for k, (z, _) in enumerate(grids)
     ]
@@ -86,7 +85,8 @@ def levels(rule: Rule) -> tuple[np.ndarray, ...]:
     return z, w, np.concatenate(last), starts
 
 
-def _finer(Q: int) -> int:
+def finer(Q: int) -> int:
+    """The number of nodes of the next finer rule."""
     return max(Q, min(4 * Q, MAX_NODES))
 
 
@@ -126,7 +126,7 @@ def expected_log_likelihood(
     nodes, weights = gauss_hermite(Q)
     last = tf.einsum("snq,qk->snk", log_p, weights[:, None] * _last_polynomials(nodes))
     is_coarse = tf.norm(last, axis=-1) > tolerance * (1.0 + tf.abs(value))
-    fine = _finer(Q)
+    fine = finer(Q)
     return tf.cond(tf.reduce_any(is_coarse), lambda: average(at(fine), fine), lambda: value)
 
 
@@ -271,8 +271,8 @@ def _value_and_gradients(
         by_f0, *by_values = tape.gradient(term, [f0, *values])
         terms = [term, by_f0, node.z * by_f0, *by_values]
         sums = [total + term for total, term in zip(sums, terms, strict=True)]
-        # Of the probability: log p may be −1e6 at nodes so far out that their weight is 1e-13.
-        return sums, last + node.last * (node.w * tf.exp(log_p))
+        # Far out, where weights are 1e-13, log p may be −1e6: that is bent to values above −10.
+        return sums, last + node.last * (node.w * log_p / (1.0 - 0.1 * log_p))
 
     def error(last: Tensor) -> Tensor:
         return tf.reduce_mean(tf.norm(last, axis=0))  # an ELBO is a sum over rows
@@ -284,18 +284,20 @@ def _value_and_gradients(
 def _probabilities(
     flow: Flow, rule: Rule, mean: Tensor, deviation: Tensor, values: Values
 ) -> list[Tensor]:
-    # One number per row whose convergence stands for all C: a sum with weights from −1 to 1 in an
-    # irregular order, so that a step from any class to any other shows in it.
-    mixture = 2.0 * np.modf(GOLDEN * np.arange(1, values[0].shape[0] + 1))[0][:, None] - 1.0
+    # Sums over classes, as many as the binary digits of C, with signs that are those of the class's
+    # number: a step from any class to any other shows in one of them.
+    classes = np.arange(values[0].shape[0])
+    signs = 2.0 * (classes >> np.arange(int(classes[-1]).bit_length())[:, None] & 1) - 1.0  # [K, C]
 
     def add_node(node: Node, sums: list[Tensor], last: Tensor) -> tuple:
         g = flow._forward(mean + node.z * deviation, values)
         unnormalised = tf.exp(g - tf.reduce_max(g, axis=0))
         share = node.w / tf.reduce_sum(unnormalised, axis=0)
-        mixed = tf.reduce_sum(mixture * unnormalised, axis=0)
-        return [sums[0] + unnormalised * share], last + node.last * (mixed * share)
+        mixed = tf.matmul(signs, unnormalised) * share  # [K, N]
+        return [sums[0] + unnormalised * share], last + node.last[:, None] * mixed
 
-    return _integrate(rule, add_node, _worst_row, [tf.zeros_like(values[0])], mean)
+    start = [tf.zeros_like(values[0])]
+    return _integrate(rule, add_node, _worst_row, start, mean, len(signs))
 
 
 def _log_probability(
@@ -317,20 +319,20 @@ def _worst_row(last: Tensor) -> Tensor:
 
 
 def _integrate(
-    rule: Rule, add_node: Callable, error: Callable, start: list[Tensor], mean: Tensor
+    rule: Rule, add_node: Callable, error: Callable, start: list[Tensor], mean: Tensor, *sums: int
 ) -> list[Tensor]:
     """Sums over the nodes, and over those of the next finer rule while the tolerance is exceeded.
 
-    ``add_node(node, sums, last)`` adds a node's terms; ``last`` [4, N] becomes the last Hermite
-    coefficients of each row, of which ``error(last)`` makes the block's.
+    ``add_node(node, sums, last)`` adds a node's terms; ``last`` [4, *sums, N] becomes the last
+    Hermite coefficients of each row, of which ``error(last)`` makes the block's.
     """
     z, w, last, starts = levels(rule)
-    nothing = tf.zeros([4, *mean.shape], mean.dtype)
+    nothing = tf.zeros([4, *sums, tf.shape(mean)[0]], mean.dtype)
 
     def over_level(level: Tensor, *_: Any) -> tuple:
-        def step(q: Tensor, sums: list[Tensor], last_sums: Tensor) -> tuple:
+        def step(q: Tensor, totals: list[Tensor], last_sums: Tensor) -> tuple:
             node = Node(tf.gather(z, q), tf.gather(w, q), tf.gather(last, q)[:, None])
-            return q + 1, *add_node(node, sums, last_sums)
+            return q + 1, *add_node(node, totals, last_sums)
 
         end = tf.gather(starts, level + 1)
         state = tf.gather(starts, level), start, nothing
@@ -341,8 +343,8 @@ def _integrate(
         is_above = error(last_sums) > (rule.tolerance or 0.0)
         return (level == 0) | ((level < len(starts) - 1) & is_above)
 
-    _, sums, _ = tf.while_loop(is_coarse, over_level, (0, start, nothing))
-    return sums
+    _, totals, _ = tf.while_loop(is_coarse, over_level, (0, start, nothing))
+    return totals
 
 
 def _log_softmax(g: Tensor, labels: Tensor) -> Tensor:

@@ -43,7 +43,7 @@ RAW_ALMOST_ZERO = -16.0  # softplus(−16) ≈ 1e-7: an amplitude that vanishes
 RAW_NEAR_ZERO = -4.0  # softplus(−4) ≈ 0.02: nearly zero, and a gradient still reaches it
 # Beyond these arguments sinh and exp follow their tangent: values and gradients stay finite in
 # float64 even through several steps, and the map stays continuously differentiable and monotone.
-# A softmax tells no two logits apart beyond 1e2, so sinh(15) = 1.6e6 is more than SAL can use.
+# A softmax is saturated once logits differ by 1e2, so sinh(15) = 1.6e6 is more than SAL can use.
 SINH_TANGENT_FROM, TANGENT_FROM = 15.0, 50.0
 
 

@@ -10,8 +10,8 @@ By Mehler's formula E[p_n(z) p_m(z')] = δ_nm ρⁿ for standard normal z, z' wi
 
 A linear flow has the term n = 1 alone. A steep flow needs many: a step has h_n² ∝ n^(−3/2), and
 Gauss–Hermite nodes lie too far apart to see it. So the coefficients come from a trapezium rule,
-which converges exponentially for these integrands, on a grid that becomes finer until it agrees
-with the one of every second node.
+which converges exponentially for these integrands, on a grid that is refined until using only
+every second node gives the same result.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ REACH = 16.0
 LEVELS = ((257, 50), (513, 100), (1025, 200), (2049, MAX_ORDER), (4097, MAX_ORDER))
 # The rule is fine enough if its coefficients are within this share of the largest deviation.
 RULE_TOLERANCE = 1e-8
-# Numbers of a matrix that are summed up at a time: they stay in the processor's cache.
+# Entries of a matrix that are summed at a time: they stay in the processor's cache.
 BLOCK = 2**16
 
 
@@ -147,7 +147,7 @@ def joint_moments(
     The series of each draw ends where the estimate of its error is below `tolerance` times the
     largest variance (of the class; with `full_output_cov` of all), or at MAX_ORDER. What it leaves
     out is known for ρ = 1: the rest E[f^c f^d] − Σ_{n≤m} h_n^c h_n^d, which is added times ρ^(m+1).
-    So variances have no error but that of the rule, the error elsewhere is at most twice that of
+    So variances have no error except the rule's, the error elsewhere is at most twice that of
     the series, and the result stays positive semi-definite. Over draws the law of total covariance
     holds: the mean of the covariances plus the covariance of the means.
 

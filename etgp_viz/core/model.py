@@ -33,7 +33,7 @@ class LatentContribution(NamedTuple):
     """Mean log density of some rows: as predicted, with f0 set to its mean µ(x), and set to 0.
 
     What is lost at zero is what the Gaussian process is worth; what is lost at the mean is what its
-    uncertainty is worth. Both are in nats per row, and below zero if the rows are better off.
+    uncertainty is worth. Both are in nats per row, and negative if predictions are better that way.
     """
 
     log_likelihood: float
@@ -66,9 +66,9 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         zeros and ones), ``Gaussian()`` a multi-output regression (Y [N, C]).
     num_data : N, to scale mini-batches up; None for full batches
     num_quadrature : Q, nodes of the Gauss–Hermite rule
-    quadrature_tolerance : error in probability, of the worst row in predictions and of the mean
-        row in the ELBO, at which a finer rule takes over (`etgp_viz.core.expectations.Rule`); None
-        for never
+    quadrature_tolerance : estimated error of a probability above which a finer rule takes over
+        (`etgp_viz.core.expectations.Rule`): that of the worst row in predictions, the mean over
+        rows in the ELBO; None for never
     whiten : whether q is on the whitened inducing variables, u0 = chol(K_zz) v
 
     Examples
@@ -272,7 +272,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         A model in which the network does all the work loses nothing.
         """
         X, Y = map(tf.convert_to_tensor, self.check_data(data))
-        fine = 4 * self.num_quadrature
+        fine = expectations.finer(self.num_quadrature)
 
         def log_densities(
             rows: slice, flow: Any, mean: Any, deviation: Any, params: Any, _: int

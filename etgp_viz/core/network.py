@@ -154,8 +154,8 @@ class FlowNetwork(gpflow.base.Module):
 
         There q(w) is w / keep with probability keep, else 0, and its KL divergence from the prior
         grows with E[w²] = w² / keep (Gal and Ghahramani, 2016). Weights of the inputs are never
-        dropped: for them λ Σ w² is the log prior of a point estimate, so that the objective is no
-        longer a bound on log p(y).
+        dropped: for them λ Σ w² is the negative log prior of a point estimate, so the objective is
+        no longer a bound on log p(y).
         """
         # Nothing is dropped in front of the first layer, nor behind the linear one.
         whole = {0, self._linear_layer + 1}

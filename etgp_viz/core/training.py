@@ -17,8 +17,8 @@ from etgp_viz.files import Checkpoint
 
 __all__ = ["EpochRecord", "FitResult", "TrainingError", "fit"]
 
-IMPROVEMENT = 1e-3  # nats per validation row; less counts as none …
-SLOWER, MAX_FALLS = 0.25, 3  # … and slows learning down, until it has done so three times
+IMPROVEMENT = 1e-3  # nats per validation row; anything less does not count
+SLOWER, MAX_FALLS = 0.25, 3  # factor of the rate without improvement; the third fall ends training
 LATENT_ROWS = 1000  # of the training data, to measure what f0 contributes
 
 # What is recorded as training goes on: the first fields of `FitResult`.
@@ -127,7 +127,7 @@ def fit(
     patience : number of scores without an improvement of 0.001 nats per row after which Adam's rate
         falls to a quarter, and, the third time, training stops; the model then has the parameters
         of the best score. None trains for all epochs and keeps the best ELBO.
-    seconds : time of the steps after which training stops, the first epoch apart
+    seconds : time limit for the steps; the first epoch, which also compiles, does not count
     checkpoint : a file to save the run to and to resume it from: the same call continues on the
         same trajectory, bit for bit (unless the model draws from TensorFlow's implicit random
         stream, whose position cannot be saved). ``epochs`` may be raised to train for longer.
@@ -162,7 +162,7 @@ def fit(
     data = check_pair(data, "data", model)
     validation = check_optional(check_pair, validation, "validation", model=model)
     if patience is not None and validation is None:
-        checks.fail("patience", "validation data to wait for", "none")
+        checks.fail("patience", "validation data, whose score decides when to stop", "none")
     N = int(data[0].shape[0])
     bound = {"maximum": N, "because": "the number of rows of X"}
     batch_size = check_optional(check_count, batch_size, "batch_size", **bound)
@@ -180,10 +180,11 @@ def fit(
         history, best = _resume(store, optimiser, epochs) or (history, best)
     best_epoch, best_elbo = _best(history, patience)
     falls = _falls(history["validation"], patience)
-    done, steps, stopped = len(history["elbo"]), batches.per_epoch, "finished"
+    done, steps = len(history["elbo"]), batches.per_epoch
+    stopped = _why_stop(history, patience, seconds)
     bar = tqdm(total=epochs * steps, initial=done * steps, unit="step", disable=not progress)
     try:
-        for epoch in range(done, epochs):
+        for epoch in range(done, epochs if stopped == "finished" else done):
             start = time.perf_counter()
             total = 0.0
             decay = 1.0 if half_life is None else 2.0 ** (-epoch / half_life)
@@ -207,12 +208,8 @@ def fit(
                 best = optimiser.last_good if patience is None else optimiser.current
             falls = _falls(history["validation"], patience)
             record = EpochRecord(epoch, elbo, duration, score, best_epoch, best_elbo)
-            if callback is not None and callback(record):
-                stopped = "callback"
-            elif falls == MAX_FALLS:
-                stopped = "no improvement"
-            elif seconds is not None and sum(history["seconds"][1:]) >= seconds:
-                stopped = "out of time"
+            is_told = callback is not None and callback(record)
+            stopped = "callback" if is_told else _why_stop(history, patience, seconds)
             if stopped != "finished":
                 break
             _save(store, optimiser, history, best)
@@ -268,11 +265,20 @@ def _falls(scores: list[float], patience: int | None) -> int:
     """
     best, waited, falls = -np.inf, 0, 0
     for score in scores if patience is not None else ():
-        waited = 0 if score > best + IMPROVEMENT else waited + 1
-        best = max(best, score)
+        waited += 1
+        if score > best + IMPROVEMENT:  # many small improvements add up to one
+            best, waited = score, 0
         if waited == patience:
             waited, falls = 0, falls + 1
     return falls
+
+
+def _why_stop(history: dict[str, list[Any]], patience: int | None, seconds: float | None) -> str:
+    """Why no further epoch is due; "finished" if one is, unless all are done."""
+    if _falls(history["validation"], patience) >= MAX_FALLS:
+        return "no improvement"
+    is_late = seconds is not None and sum(history["seconds"][1:]) >= seconds
+    return "out of time" if is_late else "finished"
 
 
 def _latent(model: Any, data: tuple[Any, Any], level: float) -> Any:

@@ -1,6 +1,6 @@
 """What each model was allowed, what it used, and which runs were cut short, in words.
 
-A table of an earlier version lacks some of the columns that are read here; then less is said.
+A table of an earlier version lacks some of the columns that are read here; its texts are shorter.
 """
 
 from __future__ import annotations

@@ -45,14 +45,14 @@ __all__ = [
 
 Rows = list[dict[str, Any]]
 
-#: results of a duel; a draw is a difference below the margin for certain
+#: results of a duel; a draw means that the difference is certainly below the margin
 WINS, LOSES, DRAW, UNCLEAR = "ETGP wins", "ETGP loses", "a draw", "undecided"
 WAYS = ("pe", "ba", "separate", "shared")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison of a claim.
+    """One comparison that tests a claim.
 
     Attributes
     ----------
@@ -98,14 +98,14 @@ class Score:
         return float(np.mean(list(self.scores.values())))
 
     def lead_over(self, other: Score) -> Lead:
-        """The lead over common seeds, or the difference of the means without any."""
+        """The lead over common seeds, or the difference of the means if there are none."""
         differences = [self.scores[s] - other.scores[s] for s in self.scores if s in other.scores]
         if not differences:
             return Lead(self.mean - other.mean)
         return Lead.of(differences, self.overlap)
 
     def better_than(self, other: Score) -> Comparison:
-        """Whether this score is better than another by something that matters."""
+        """Whether this score is better than another by enough to matter."""
         return self._compare(better, other)
 
     def close_to(self, other: Score) -> Comparison:
@@ -230,11 +230,18 @@ class Evidence:
         cells = self._matching(dataset, models, ways, num_inducing)
         if not cells:
             return []
-        best, score = cells[0], f"validation_{metric}"
-        if score in best:  # the last of equals
-            by = (score, "validation_log_likelihood")
-            best = sorted(cells, key=lambda cell: tuple(cell[name] for name in by))[-1]
-        return self._rows[_key(best)]
+        found, score = [self._rows[_key(cell)] for cell in cells], f"validation_{metric}"
+        if score not in cells[0]:
+            return found[0]
+        # A seed decides which rows are held out: cells are judged on the seeds that all have.
+        common = set.intersection(*({row["seed"] for row in rows} for rows in found))
+
+        def on_validation(rows: Rows) -> tuple[float, ...]:
+            judged = [row for row in rows if row["seed"] in common] or rows
+            names = (score, "validation_log_likelihood")
+            return tuple(float(np.mean([row[name] for row in judged])) for name in names)
+
+        return sorted(found, key=on_validation)[-1]  # the last of equals
 
     def _matching(
         self, dataset: str, models: Sequence[str], ways: Sequence[str], num_inducing: int | None

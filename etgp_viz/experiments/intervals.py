@@ -18,8 +18,8 @@ One seed has no interval.
 
 **The margin** is the smallest lead that matters. It is fixed beforehand, and does not grow with
 the noise: 0.01 in accuracy, which is one row in a hundred, and 0.05 nats in log-likelihood, which
-is about the cost of one row in a hundred if the model turns from surely right to surely wrong
-about it: ln(0.99 / 0.01) / 100 = 0.046.
+is about the cost of one row in a hundred if its label has probability 0.01 instead of 0.99:
+ln(0.99 / 0.01) / 100 = 0.046.
 
 **The outcomes.** Each wrong decision has a probability of at most 2.5 % for normal differences:
 
@@ -114,7 +114,7 @@ class Lead:
 
 
 def better(lead: Lead, margin: float) -> str:
-    """Whether a model is better than another by something that matters.
+    """Whether a model is better than another by enough to matter.
 
     >>> better(Lead(0.02, 0.01, 0.03), 0.01), better(Lead(0.002, 0.001, 0.003), 0.01)
     ('as claimed', 'not as claimed')

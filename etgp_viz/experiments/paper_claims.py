@@ -77,7 +77,7 @@ def shared_is_best(evidence: Evidence, dataset: str) -> Comparisons:
 
 
 def some_runs_match(evidence: Evidence, dataset: str) -> Comparisons:
-    """A fact about the runs in the table, picked on test rows: there is nothing to be undecided."""
+    """A fact about the runs in the table, picked on test rows, so it cannot be undecided."""
     shared = evidence.one(dataset, "svgp-rbf", "shared")
     table = evidence.table
     runs = table[(table["dataset"] == dataset) & table["model"].isin(ETGPS)]
@@ -132,7 +132,7 @@ def likelihood_follows(evidence: Evidence, dataset: str) -> Comparisons:
         yield replace(
             tested,
             outcome=UNDECIDED,
-            words=f"{short_name(dataset)}: neither is more accurate for certain, {accuracy.lead}",
+            words=f"{short_name(dataset)}: neither is clearly more accurate, {accuracy.lead}",
         )
 
 
@@ -208,7 +208,7 @@ def prediction_time(evidence: Evidence, dataset: str) -> Comparisons:
 
 
 def _prediction(evidence: Evidence, dataset: str, model: str, way: str) -> Score:
-    """Logarithms of the seconds that a prediction takes, and who took how many draws for it."""
+    """Logarithms of the seconds that a prediction takes; the name includes its draws."""
     seconds = evidence.one(dataset, model, way, metric="prediction_seconds_per_1000")
     draws = [f" ({predictive_draws(row)})" for row in evidence.rows(dataset, [model], [way])[:1]]
     scores = {seed: math.log(value) for seed, value in seconds.scores.items()}
@@ -257,13 +257,13 @@ def fewer_bayesian(evidence: Evidence, dataset: str) -> Comparisons:
 ACCURACY = f"accuracy (margin {MARGINS['accuracy']})"
 NATS = f"log-likelihood (margin {MARGINS['log_likelihood']} nats)"
 BETTER, CLOSE = "the first is better", "the first is better or close"
-TURNS = "medians over turns of a few steps, on equal batches, in brackets with quartiles"
+TURNS = "medians over turns of a few steps on equal batches, with quartiles in brackets"
 
 CLAIMS = (
     Claim(
         "in general outperforms",
         "abstract, section 1",
-        "ETGPs, in general, outperform the state of the art in multi-class classification by GPs.",
+        "In general, ETGPs outperform the state of the art in multi-class classification by GPs.",
         f"{ACCURACY} and {NATS} of the best ETGP and of the best SVGP: {BETTER}",
         partial(in_both_scores, models=ETGPS, rivals=SVGPS),
         others=True,
@@ -408,8 +408,8 @@ CLAIMS = (
         "prediction: an order of magnitude",
         "appendix, prediction time",
         "Predictions of ETGP can be ten times faster than those of SVGP.",
-        f"prediction of 1000 rows, each after its own training, SVGP batched: the interval of the "
-        f"ratio, over seeds, is at least {ORDER:.0f}; not if it is below",
+        f"time to predict 1000 rows, SVGP batched: the whole interval of the ratio, over seeds, is "
+        f"at least {ORDER:.0f} times; not as claimed if all of it is below",
         prediction_time,
         others=True,
         needs="some",
@@ -418,7 +418,7 @@ CLAIMS = (
         "fewer inducing points regularise",
         "section 5.4",
         "On vowel, ETGP becomes more accurate with fewer inducing points.",
-        f"{ACCURACY} with fewer M against the largest M: {BETTER}",
+        f"{ACCURACY} with a smaller M against the largest M: {BETTER}",
         fewer_regularise,
         ("vowel",),
         needs="most",

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 PACKAGES = ("etgp-viz", "gpflow", "tensorflow", "numpy")
-SCORES_OF_PATIENCE = 10  # validation scores in as many steps as training is patient
+SCORES_OF_PATIENCE = 10  # validation scores within `patience` steps
 TIMED_ROWS = 1000
 TIMED_ROUNDS, TIMED_SECONDS = 4, 10.0  # at most, and at least three rounds
 STEPS_OF_A_TURN = 3
@@ -106,7 +106,7 @@ def _give_back_memory() -> None:
 class Trained:
     """A trained model with its data, and what `etgp_viz.fit` says about its training.
 
-    A model of scikit-learn, which is trained at once, has no history.
+    A model of scikit-learn, which is trained in one call, has no history.
     """
 
     run: Run
@@ -286,8 +286,8 @@ def _predict_in_turns(trained: Trained) -> Iterator[dict[str, Any]]:
     """For each way of predicting: its seconds for 1000 rows, its draws, and the error they leave.
 
     The ways take turns, and the first round, which may have to compile, does not count; seconds are
-    medians over the others. The error is the standard error of the largest class probability by
-    chance of the draws, mean over rows, and 0 for quadrature. BA has new dropout draws in each
+    medians over the others. The error is the Monte Carlo standard error of the largest class
+    probability, averaged over rows; it is 0 for quadrature. BA has new dropout draws in each
     round: its error is the standard deviation between rounds.
     """
     X = np.concatenate([trained.data.part(split)[0] for split in SPLITS])[:TIMED_ROWS]

@@ -121,7 +121,7 @@ class Run:
     hidden: tuple[int, ...] = ()
     dropout: float = 0.0
     weight_decay: float = 1e-5
-    samples: int = 20
+    samples: int = names.PREDICTIVE_DRAWS
     num_monte_carlo: int = 100
     validation: float = 0.1
     patience: int | None = None
@@ -153,7 +153,7 @@ class Run:
     def id(self) -> str:
         """A short name that depends on the settings alone.
 
-        Settings as in version 0.1, which could not choose them, do not count.
+        Settings that version 0.1 did not have count only if they differ from what it did.
         """
         settings = {
             name: value
@@ -175,7 +175,7 @@ class Run:
 
 
 def describe_configuration(row: Mapping[str, Any]) -> str:
-    """The settings of a row of a table that a selection chose, as far as its model has them.
+    """The configuration in a row of a table, limited to the settings that its model has.
 
     >>> describe_configuration({"model": "svgp-rbf", "learning_rate": 0.02})
     'rate 0.02'

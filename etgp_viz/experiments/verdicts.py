@@ -34,7 +34,7 @@ MARKS = {AS_CLAIMED: "✓", NOT_AS_CLAIMED: "✗", UNDECIDED: "?"}
 NEEDED: dict[str, tuple[Callable[[int], int], str]] = {
     "all": (lambda n: n, "in all comparisons"),
     "most": (lambda n: n // 2 + 1, "in more than half of the comparisons"),
-    "some": (lambda n: 1, "in one comparison at least"),
+    "some": (lambda n: 1, "in at least one comparison"),
 }
 
 PAPER_DATASETS = ("vowel", "absenteeism", "avila", "devangari", "characterfont")
@@ -118,7 +118,7 @@ class Finding:
     def headline(self) -> str:
         """The verdict; if it is partly tested, also on which data sets.
 
-        Such as "holds here (partly tested: avila alone of avila, devangari, characterfont)".
+        Such as "holds here (partly tested: only avila out of avila, devangari, characterfont)".
         """
         if not self.is_partly_tested:
             return self.verdict
@@ -127,7 +127,7 @@ class Finding:
         untested = [name for name in named if name not in tested]
         part = f"not on {', '.join(untested)}" if untested else "without some of the models"
         if untested and len(tested) == 1:
-            part = f"{tested[0]} alone of {', '.join(named)}"
+            part = f"only {tested[0]} out of {', '.join(named)}"
         return f"{self.verdict} (partly tested: {part})"
 
     def __str__(self) -> str:

@@ -167,7 +167,7 @@ class CovarianceExplorer(Explorer):
         ),
         "The same classes from another scale": Preset(
             "The variance σ² of f₀ is four times that of the first preset, and every scale is "
-            "half as large. The latent's own matrix is four times as high, all others stay as "
+            "half as large. The latent's own matrix is four times as large, all others stay as "
             "they were: f₀ doubles, a halves, and a class is their product. So the classes can "
             "tell us a·σ, but never a and σ apart.",
             {"variance": 4.0, "a1": (0.5,) * 5, "a2": (0.15, 0.3, 0.5, 0.7, 0.85),

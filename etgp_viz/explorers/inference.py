@@ -42,7 +42,8 @@ STEPS_PER_PLAY = 5000
 TOUR = (0, 5, 10, 20, 40, 70, 100, 150, 200, 300, 400)  # steps at which a handout shows training
 # Seconds between two computations, while training, of quadrature errors and of what f₀ contributes.
 QUADRATURE_EVERY, CONTRIBUTION_EVERY = 4.0, 1.5
-LITTLE, MUCH = 0.02, 0.05  # nats per row: what is worth less hardly counts, and what is worth more
+# Nats per row: below the first f₀ hardly counts, from the second on it matters.
+LITTLE, MUCH = 0.02, 0.05
 SUMMARY_EVERY = 2.0  # seconds between two summaries while training: a screen reader reads each
 
 
@@ -154,22 +155,22 @@ class InferenceExplorer(Explorer):
             "No border is right here: a good model stays unsure between the clouds. BA averages "
             "over draws of the network and is a little less sure. That is not knowledge of where "
             "the data are: the dropout rate is fixed, so nothing pulls the draws together where "
-            "there are many data, or apart where there are none. Look far away and compare.",
+            "there is a lot of data, or apart where there is none. Look far away and compare.",
             {"data": "blobs", "num_classes": 4, "noise": 0.9, "num_data": 300, "dropout": 0.5,
              "learning_rate": 0.03},
         ),
         "Too few nodes": Preset(
-            "Two nodes for a TANH flow, and no more of them where they are too few: training "
-            "maximises something that is not the ELBO. Train, and see how far two nodes, and Monte "
-            "Carlo, are from the truth. Usually the model notices and takes more nodes: tick “more "
-            "nodes where Q are too few”.",
+            "Two nodes with a TANH flow, and the model may not add more where two are too few: "
+            "training maximises something that is not the ELBO. Train, and see how far two nodes, "
+            "and Monte Carlo, are from the truth. By default the model notices and adds nodes: "
+            "tick “more nodes where Q are too few”.",
             {"flow": "tanh", "num_quadrature": 2, "refine": False, "learning_rate": 0.03},
         ),
         "Far from the data": Preset(
             "The picture reaches far beyond the data. There q(f₀) returns to its prior (dotted), "
             "but the class probabilities do not return to 1/C: bᶜ(x) goes on as the network "
-            "extrapolates, and the model stays sure of what it has never seen. BA hardly helps, "
-            "since its dropout rate is the same everywhere. Train and see.",
+            "extrapolates, and the model stays sure far from anything it has seen. BA hardly "
+            "helps, since its dropout rate is the same everywhere. Train and see.",
             {"data": "blobs 1-d", "far": True, "learning_rate": 0.03},
         ),
     }  # fmt: skip

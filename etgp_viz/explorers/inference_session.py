@@ -48,8 +48,8 @@ class InferenceSession:
         self._state = state
         self.data = _data(state)
         self._untrained: dict[tuple[int, bool], inference_records.Classes] = {}
-        # What takes longer than a look, by its function: the last result, after which history it
-        # was computed, and when.
+        # Records that are slow to compute, by function: the last result, the history after which
+        # it was computed, and when.
         self._slow: dict[Callable[..., Any], tuple[Any, Any, float]] = {}
 
     @cached_property
@@ -199,7 +199,7 @@ def code(state: Any, history: tuple[tuple[int, float], ...]) -> str:
 
 
 def _refinement(state: Any) -> dict[str, Any]:
-    """The option that keeps a model from taking more nodes, unless it may."""
+    """The option that stops a model from adding nodes, if the state says so."""
     return {} if state.refine else {"quadrature_tolerance": None}
 
 

@@ -109,14 +109,14 @@ PRESETS = {
     ),
     "Does the Gaussian process contribute?": Preset(
         "NETWORK is an ETGP's network without its Gaussian process: same layers, dropout, weight "
-        "decay and budget. What an ETGP gains over it, the process has gained. Compare also what "
+        "decay and budget. What an ETGP gains over it comes from the process. Compare also what "
         "people would pick off the shelf, LOGISTIC and BOOSTING, and choose the score *what f₀ is "
         "worth*.",
         {"rivals": "beyond the paper", "metric": "log_likelihood"},
     ),
     "Honest, or by chance?": Preset(
         "An honest model does not have a calibration error of 0: by chance, some bins are right "
-        "too often and others too seldom. The grey lines show what each model would score on "
+        "too often and others too rarely. The grey lines show what each model would score on "
         "average if its probabilities were exactly right. Which models lie clearly above theirs?",
         {"metric": "ece"},
     ),

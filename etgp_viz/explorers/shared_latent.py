@@ -150,10 +150,10 @@ class SharedLatentExplorer(Explorer):
             {"flow": "linear", "network_seed": 0},
         ),
         "Twice the latent, half the slopes": Preset(
-            "f₀ is twice as high (σ² is 4 times as large) and every slope half as large. No "
+            "f₀ is twice as large (σ² is 4 times as large) and every slope half as large. No "
             "process moves, and no probability: data cannot tell σ² and the slopes apart. Only the "
             "weight decay prefers one of them, so a trained σ² means little by itself. Move the "
-            "stretch s: only the top figure answers.",
+            "stretch s: only the top figure changes.",
             {"flow": "linear", "network_seed": 0, "stretch": 2.0},
         ),
         "The same for every class": Preset(

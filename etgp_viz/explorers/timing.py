@@ -116,8 +116,8 @@ class TimingExplorer(Explorer):
     full_width = ("classes",)
     presets: ClassVar = {
         "The paper's claim": Preset(
-            "The time of one step over C. Compare how steeply the lines of the SVGPs and of ETGP "
-            "climb, and their distance at the largest C with the paper's factor of ten.",
+            "The time of one step against C. Compare how steeply the lines of the SVGPs and of "
+            "ETGP climb, and their distance at the largest C with the paper's factor of ten.",
             {"fit": True},
         ),
         "A loop, or the algorithm?": Preset(

@@ -43,7 +43,7 @@ ELBO_LINES = (
     ("KL[q(u₀) ‖ p(u₀)]", "KL", {"dash": "dot"}),
 )
 FIRST_STEPS = 50
-# What f₀ may be set to, and the axis of what is lost then, until more is.
+# What f₀ may be set to, and the smallest range of the axis that shows what is lost.
 SETTINGS, LOST = ("f₀ = 0", "f₀ = its mean"), (0.0, 0.2)
 QUADRATURE, MONTE_CARLO = style.PALETTE[0], style.PALETTE[3]
 # Smaller errors are rounding errors.

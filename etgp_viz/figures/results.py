@@ -131,7 +131,7 @@ def mark_heights(series: Series) -> np.ndarray:
 
 
 def calibrated_marks(record: Panel) -> tuple[np.ndarray, np.ndarray]:
-    """What calibrated models would score, and the heights of these marks; none but for the ECE."""
+    """What calibrated models would score, and the heights of the marks; only for the ECE."""
     expected = np.concatenate([series.calibrated for series in record.series])
     heights = np.concatenate([mark_heights(series) for series in record.series])
     known = ~np.isnan(expected)
@@ -329,7 +329,7 @@ def training_curve(record: Curve) -> go.Figure:
 def _update_training_curve(fig: go.Figure, record: Curve, refit: bool = False) -> None:
     """Show another training run. The axes fit all but its first tenth, which lies far below."""
     tail = record.value[len(record.value) // 10 :]
-    words = "higher is better" if len(tail) else "this model was trained at once, without epochs"
+    words = "higher is better" if len(tail) else "this model is not trained in epochs"
     layout = {
         "xaxis.range": [0.0, float(np.max(record.epoch, initial=1.0))],
         "yaxis.range": plotting.fitted(tail, 0.08) if len(tail) else [0.0, 1.0],

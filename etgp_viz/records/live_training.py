@@ -45,10 +45,10 @@ class Trainings:
 
 
 def compare(results: Mapping[str, FitResult]) -> Trainings:
-    """The trainings in which every epoch was one step, as a record.
+    """A record of trainings in which every epoch was one step.
 
     The first step of a fit is traced and compiled, which says nothing about the optimiser. It is
-    counted as long as the median of the others.
+    counted as if it took the median time of the others.
 
     Parameters
     ----------

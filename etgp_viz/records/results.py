@@ -51,7 +51,7 @@ class Metric:
     words: str  # what it is
     larger_is_better: bool
     digits: int = 3  # decimals in a table
-    means: str = "is better"  # what the one end of its axis is or means
+    means: str = "is better"  # what its better or larger end means
 
     @property
     def log(self) -> bool:
@@ -228,7 +228,7 @@ def _series(way: str, rows: pd.DataFrame, metric: str) -> Series:
 def text_table(panels: Sequence[Panel]) -> pd.DataFrame:
     """The figures of panels as text: models in rows, panels in columns, mean ± standard error.
 
-    Behind a calibration error stands what a calibrated model would score.
+    The brackets after a calibration error say what a calibrated model would score.
 
     Parameters
     ----------

@@ -220,7 +220,7 @@ def rewrite(
 
     Softmax sees differences between classes only, (aᶜ − aᵈ)·f₀ + bᶜ − bᵈ. They stay the same
 
-    - if f₀ is s times as high and every slope 1/s as large: (σ², a) → (s²σ², a/s);
+    - if f₀ is s times as large and every slope is divided by s: (σ², a) → (s²σ², a/s);
     - if every class gets the same function on top: bᶜ(x) → bᶜ(x) + h(x), here h(x) = shift·sin 2x.
 
     So no data can tell these models apart.

@@ -16,7 +16,7 @@ __all__ = ["DeepKernelSVGP"]
 
 
 class DeepKernelSVGP(SVGPClassifier):
-    """Sparse variational GP classifier on features h(x) of a trained network.
+    """Sparse variational GP classifier on features h(x) of a network that is trained with it.
 
     It has the weight decay of an ETGP's network. Its dropout is 0 unless it is asked for: a kernel
     sees features with dropped units further apart than the same features in a prediction, where

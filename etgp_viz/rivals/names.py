@@ -23,10 +23,10 @@ __all__ = [
     "Model",
 ]
 
-#: draws per row in the predictions of every model that needs them, in the race, the experiments and
-#: the benchmarks alike. GPflow has 100, which moves a log-likelihood by up to 0.01 nats; with 1000
-#: by less than 0.001 (``python -m benchmarks.draws digits vowel``).
-PREDICTIVE_DRAWS = 1000
+#: draws per row in the predictions of every model that needs them, by Monte Carlo (SVGP) or by
+#: dropout (the Bayesian average), in the race, the experiments and the benchmarks alike. It is
+#: GPflow's number; ``python -m benchmarks draws`` prints the error that it leaves.
+PREDICTIVE_DRAWS = 100
 #: whether each class of an SVGP has its own kernel and inducing points, or all use the same
 SHARING = ("separate", "shared")
 

@@ -3,7 +3,8 @@
     y | x ~ softmax(b^1(x), …, b^C(x))
 
 with the trunk, dropout and weight decay of an ETGP. It is an ETGP LINEAR whose slopes a^c are zero.
-What an ETGP gains over it, the Gaussian process has gained.
+What ETGP LINEAR gains over it comes from the Gaussian process. SAL and TANH also bend the outputs
+of their network, which may gain something by itself.
 """
 
 from typing import Any

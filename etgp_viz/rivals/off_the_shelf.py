@@ -1,6 +1,6 @@
 """What people would pick instead: classifiers of scikit-learn, with the predictions of the others.
 
-`train` fits them at once; `etgp_viz.fit` does not apply (`names.Model.is_trained_by_fit`).
+`train` fits them in one call; `etgp_viz.fit` does not apply (`names.Model.is_trained_by_fit`).
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from etgp_viz.checks import check_count, check_data, check_inputs, fail
 
 __all__ = ["SklearnRival", "estimator_class"]
 
-# The smallest number with all its digits: the logarithm of a probability that was rounded to zero.
+# The smallest normal number, in place of a probability that was rounded to zero.
 TINY = np.finfo(np.float64).tiny
 
 
@@ -64,7 +64,7 @@ class SklearnRival:
     def train(self, data: tuple[np.ndarray, np.ndarray], seed: int | None = None) -> "SklearnRival":
         """Fit the estimator to (X ``[N, D]``, Y ``[N, 1]``) from scratch; returns the model.
 
-        Without a `seed` the one that the model was built with counts.
+        Without a `seed`, the one that the model was built with is used.
         """
         X, Y = map(np.asarray, self.check_data(data))
         self.estimator.set_params(random_state=self.seed if seed is None else seed)

@@ -23,7 +23,7 @@ class RobustMaxSVGP(SVGPClassifier):
     """Sparse variational GP classifier with C independent processes and a robust-max likelihood.
 
     A training step needs the integral of one class per row, N C Q normal distribution functions. A
-    prediction needs those of all C classes, N C² Q. Quadrature makes them add up to nearly one, and
+    prediction needs those of all C classes, N C² Q. By quadrature they add up to nearly one, so
     they are divided by their sum.
 
     Parameters are those of `SVGPClassifier` without the numbers of draws; ``likelihood`` is

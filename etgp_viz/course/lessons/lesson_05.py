@@ -376,7 +376,7 @@ NODES, DRAWS = 8, 256
 
 @lru_cache(maxsize=1)
 def _errors() -> tuple[float, float]:
-    """Errors of one row: of quadrature with NODES nodes, and by DRAWS draws on average."""
+    """Root-mean-square errors of one row: quadrature with NODES nodes, and DRAWS draws."""
     from etgp_viz.records import inference as inference_records
 
     errors = inference_records.node_errors(*example_model())
@@ -395,8 +395,8 @@ READ = Exercise(
     prompt=(
         "Read two numbers off the picture above. Both are errors of one row: that of quadrature "
         f"with Q = {NODES} nodes, and the standard error of Monte Carlo with S = {DRAWS} draws. "
-        "How many draws for one row would Monte Carlo need, for a standard error as small as the "
-        f"error of {NODES} nodes? Give the power of ten: 3 for a thousand, 3.5 for about three "
+        "How many draws for one row would Monte Carlo need to make its standard error as small as "
+        f"the error of {NODES} nodes? Give the power of ten: 3 for a thousand, 3.5 for about three "
         "thousand, 4 for ten thousand."
     ),
     stub="power_of_ten = ...",
@@ -461,7 +461,7 @@ LESSON = Lesson(
             "**Timing** (70 minutes): Predict 4, Play 8, inducing points with 05.2 12, the bound "
             "with 05.3 14, quadrature with 05.4 and 05.5 12, training 8, dropout and far away 6, "
             "what labels cannot see 4, Reflect 2. With only 45 minutes, give 05.4 as homework and "
-            "leave out natural gradients and everything after PE and BA but the table of dropout."
+            "leave out natural gradients and everything after PE and BA except the dropout table."
         ),
         "Predict": (
             "**Ask.** What exactly is unknown in an ETGP with ten classes? Collect answers on the "

@@ -141,3 +141,26 @@ def test_the_general_rule_refines_too():
     error = np.abs(refined - fine).max()
     assert error < 0.1
     assert error < 0.5 * np.abs(coarse - fine).max()
+
+
+@pytest.mark.parametrize(("classes", "pair"), [(10, (0, 8)), (100, (0, 89)), (5, (3, 4))])
+def test_a_step_between_any_two_classes_is_seen(classes, pair):
+    flow = flows.Linear()
+    params = np.tile([0.0, -40.0], (classes, 1, 1))
+    params[pair[0], 0], params[pair[1], 0] = [30.0, 0.0], [-30.0, 9.0]
+    mean, deviation = np.zeros(1), np.ones(1)
+    logits, weights = dense(flow, mean, deviation, params)
+    p = expected_softmax(*block(flow, mean, deviation, params), Q, TOLERANCE)[0].numpy()
+    np.testing.assert_allclose(p, softmax(logits, axis=0) @ weights, atol=5e-3)
+
+
+def test_a_step_between_two_others_is_seen_by_the_bound():
+    """The label is hopeless on both sides of the step, so that its probability does not change."""
+    flow = flows.Linear()
+    params = np.array([[[30.0, 0.0]], [[-30.0, 0.0]], [[0.0, -60.0]]])
+    mean, deviation = np.full(1, 0.1), np.ones(1)
+    logits, weights = dense(flow, mean, deviation, params)
+    exact = log_softmax(logits, axis=0)[2] @ weights
+    arguments = *block(flow, mean, deviation, params), tf.constant([[2]])
+    assert abs(expected_log_softmax(*arguments, Q)[0, 0] - exact) > 0.1
+    assert abs(expected_log_softmax(*arguments, Q, TOLERANCE)[0, 0] - exact) < 0.02

@@ -25,6 +25,7 @@ def make(seed=0):
         ([1.0, 1.0 + 0.5 * IMPROVEMENT, 1.0 + 0.9 * IMPROVEMENT], 1),  # too little to count
         ([1.0, 0.9, 0.8, 0.7, 0.6], 2),
         ([1.0, 0.9, 2.0, 1.9, 1.8, 1.7], 1),
+        ([0.9 * IMPROVEMENT * k for k in range(40)], 0),  # small steps that add up
     ],
 )
 def test_falls_count_scores_in_a_row_without_improvement(scores, falls):
@@ -76,6 +77,8 @@ def test_a_resumed_run_remembers_how_long_it_waited(tmp_path):
     resumed = fit(make(), (X, NOISE[::-1]), epochs=500, **parts)
     np.testing.assert_array_equal(resumed.elbo, whole.elbo)
     assert resumed.stopped == "no improvement"
+    again = fit(make(), (X, NOISE[::-1]), epochs=500, **parts)  # nothing is left to do
+    np.testing.assert_array_equal(again.elbo, whole.elbo)
 
 
 def test_patience_needs_validation_rows():

@@ -280,7 +280,7 @@ def test_fewer_inducing_points_on_absenteeism_alone_are_partly_tested():
     finding = CLAIMS["fewer inducing points are enough"].examine(Evidence(made))
     assert finding.verdict == claims.HOLDS
     assert finding.headline == (
-        "holds here (partly tested: absenteeism alone of avila, absenteeism)"
+        "holds here (partly tested: only absenteeism out of avila, absenteeism)"
     )
     assert "avila, accuracy: no ETGP TANH with fewer inducing points" in str(finding)
 
@@ -289,7 +289,7 @@ def test_medium_and_large_data_sets_on_avila_alone_are_partly_tested():
     made = table(*pair("avila", BA, PE, LL, (-0.095, -0.1)))
     finding = CLAIMS["BA on larger data"].examine(Evidence(made))
     assert finding.headline == (
-        "holds here (partly tested: avila alone of avila, devangari, characterfont)"
+        "holds here (partly tested: only avila out of avila, devangari, characterfont)"
     )
     assert "devangari: no runs; characterfont: no runs" in str(finding)
 

@@ -37,8 +37,10 @@ def test_logistic_regression_sees_standardised_inputs():
 @both
 def test_a_class_without_rows_gets_what_laplace_gives_it(name):
     labels = np.where(Y == 1, 4, Y)  # classes 1 and 3 of five have no rows
-    model = build(name, X, 5).train((X, labels))
-    whole = build(name, X, 3).train((X, Y)).predict_y(X)[0].numpy()
+    # The rows that boosting sets aside depend on the order of the classes: it sets none aside here.
+    options = {"early_stopping": False} if name == "boosting" else {}
+    model = build(name, X, 5, **options).train((X, labels))
+    whole = build(name, X, 3, **options).train((X, Y)).predict_y(X)[0].numpy()
     p = model.predict_y(X)[0].numpy()
     np.testing.assert_allclose(p[:, [1, 3]], 1 / 85)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
