@@ -114,6 +114,7 @@ def main() -> None:
     ratio(steps, "SVGP batched", "ETGP SAL(3)", "≥ 5")
     ratio(steps, "ETGP LINEAR", "ETGP LINEAR, C = 2", "≤ 2.5")
 
+    batched.num_predictive = PREDICTIVE_DRAWS
     error = np.max(batched.prediction_error(X_NEW))
     print(f"\nPrediction of {len(X_NEW)} rows, C = {C}; SVGPs with {PREDICTIVE_DRAWS} draws, which")
     print(f"leave a standard error of up to {error:.1g} in a class probability")

@@ -26,7 +26,7 @@ from etgp_viz.datasets import Dataset
 from etgp_viz.experiments.details import detail
 from etgp_viz.experiments.scoring import calibrated_ece, scores
 from etgp_viz.experiments.settings import COLUMNS, OFF_THE_SHELF, SPEED, SPLITS, Outcome, Run
-from etgp_viz.rivals.names import ETGPS, SHARING
+from etgp_viz.rivals.names import ETGPS, PREDICTIVE_DRAWS, SHARING
 from etgp_viz.timing.processes import MIB, peak_memory, resident_memory
 
 __all__ = [
@@ -206,6 +206,7 @@ def _build(run: Run, data: Dataset, batched: bool = True) -> Any:
         options["sharing"] = run.sharing
     if kind.is_monte_carlo:
         options["num_monte_carlo"] = run.num_monte_carlo
+        options["num_predictive"] = PREDICTIVE_DRAWS
     if kind.has_inducing_points:
         options["num_inducing"] = run.num_inducing
     if not kind.is_trained_by_fit:

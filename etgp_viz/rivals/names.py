@@ -23,7 +23,7 @@ __all__ = [
     "Model",
 ]
 
-#: draws per row in the predictions of every model that needs them, by Monte Carlo (SVGP) or by
+#: draws per row in the predictions of every model that is compared, by Monte Carlo (SVGP) or by
 #: dropout (the Bayesian average), in the race, the experiments and the benchmarks alike. It is
 #: GPflow's number; ``python -m benchmarks draws`` prints the error that it leaves.
 PREDICTIVE_DRAWS = 100

@@ -25,7 +25,6 @@ from etgp_viz.core.blocks import fitting
 from etgp_viz.core.conditional import standard_deviation
 from etgp_viz.core.expectations import differentiable, gauss_hermite
 from etgp_viz.core.network import FlowNetwork
-from etgp_viz.rivals.names import PREDICTIVE_DRAWS
 
 __all__ = [
     "TGP",
@@ -83,7 +82,7 @@ class SVGPClassifier(gpflow.models.SVGP):
         *,
         num_data: int | None = None,
         num_monte_carlo: int = 100,
-        num_predictive: int = PREDICTIVE_DRAWS,
+        num_predictive: int = 1000,
         whiten: bool = True,
         seed: int = 0,
     ) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from etgp_viz import build, fit
+from etgp_viz import FlowNetwork, build, fit
+from etgp_viz.backend import tf
 
 pytestmark = pytest.mark.slow
 
@@ -16,8 +17,15 @@ EXPECTED = json.loads((FIXTURES / "expected.json").read_text(encoding="utf-8"))
 X, Y = np.array(EXPECTED["X"]), np.array(EXPECTED["Y"])
 
 
+def penalty_of_0_1(network):
+    """λ Σ w², without the probability of being kept."""
+    weights = [layer.weights for layer in [*network.layers, network.output]]
+    return network.weight_decay * tf.add_n([tf.reduce_sum(tf.square(w)) for w in weights])
+
+
 @pytest.mark.parametrize("name", EXPECTED["checkpoints"])
-def test_a_checkpoint_resumes(name, tmp_path):
+def test_a_checkpoint_resumes(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(FlowNetwork, "prior_penalty", penalty_of_0_1)
     expected = EXPECTED["checkpoints"][name]
     options = {
         key: tuple(value) if isinstance(value, list) else value
