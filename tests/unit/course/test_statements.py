@@ -49,7 +49,9 @@ def test_a_median_moves_to_its_image():
     draws = flow.forward(np.random.default_rng(0).normal(size=200_001), params).numpy()
     assert np.median(draws) == pytest.approx(image, abs=0.03)
     assert abs(image) > 0.5  # it does not stay where it was
-    assert "Median and quantiles move to their images: the median of f(x) is G(0)" in LESSON_02
+    assert (
+        "The median and the quantiles move to their images: the median of f(x) is G(0)" in LESSON_02
+    )
     assert "Rank correlation and stationarity stay as they are." in LESSON_02
     assert not re.search(r"[Mm]edian[^.]*surviv", LESSON_02)
 
@@ -202,7 +204,9 @@ def test_the_weight_decay_is_the_mean_square_over_masks(capsys):
 
 def test_f0_and_the_slopes_wait_for_each_other(capsys):
     cells.run("05", "start", np=np, tf=tf, build=build, toy=TOY)
-    printed = re.findall(r"by m (\S+), by slopes (\S+), by shifts (\S+)", capsys.readouterr().out)
+    printed = re.findall(
+        r"for m (\S+), for slopes (\S+), for shifts (\S+)", capsys.readouterr().out
+    )
     paper, draw = (tuple(map(float, line)) for line in printed)
     assert max(paper[:2]) < 1e-6 < 1e-2 < paper[2]
     assert draw[1] > 1e-2
@@ -243,4 +247,4 @@ def test_an_honest_model_has_a_calibration_error():
     assert honest[450].low < np.mean(drawn) < honest[450].high
     assert honest[450].mean > 0.03 > honest[10_000].high
     assert everywhere("It is 0 for an honest model") == []
-    assert "With more and more rows it goes to 0 for an honest model" in LESSON_07
+    assert "As the number of rows grows, it goes to 0 for an honest model" in LESSON_07

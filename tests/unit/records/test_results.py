@@ -287,7 +287,10 @@ def test_a_model_without_epochs_processes_and_inducing_points_is_shown_too():
             "inducing_labels": [],
         },
     }
-    assert "at once" in training_curve.make(close_up.elbo(detail)).layout.annotations[0].text
+    assert (
+        "not trained in epochs"
+        in training_curve.make(close_up.elbo(detail)).layout.annotations[0].text
+    )
     shown = close_up.lines(detail, "scale")
     assert shown.words == "probability πᶜ(x)"
     np.testing.assert_array_equal(class_lines.make(shown).data[0].y, [0.5, 0.2])
