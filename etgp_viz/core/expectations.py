@@ -159,8 +159,7 @@ def expected_log_softmax(
     """E[log softmax(f^1, …, f^C)_y] of each row ``[B, N]``, with labels y in 0..C−1 ``[B, N]``.
 
     Mean and deviation µ, σ ``[B, N]`` are those of f0; values are the P constrained parameters of
-    the flow, each ``[B, C, N]``. Blocks where the `tolerance` is exceeded are computed again with
-    finer rules (see `Rule`).
+    the flow, each ``[B, C, N]``. Where the `tolerance` is exceeded, finer rules are used (`Rule`).
     """
     outputs = 3 + flow.num_params
     compiled = _over_blocks(
@@ -274,11 +273,9 @@ def _value_and_gradients(
         # Far out, where weights are 1e-13, log p may be −1e6: that is bent to values above −10.
         return sums, last + node.last * (node.w * log_p / (1.0 - 0.1 * log_p))
 
-    def error(last: Tensor) -> Tensor:
-        return tf.reduce_mean(tf.norm(last, axis=0))  # an ELBO is a sum over rows
-
     start = [tf.zeros_like(x) for x in (mean, mean, deviation, *values)]
-    return _integrate(rule, add_node, error, start, mean)
+    # An ELBO is a sum over rows: their mean error counts.
+    return _integrate(rule, add_node, tf.reduce_mean, start, mean)
 
 
 def _probabilities(
@@ -297,7 +294,7 @@ def _probabilities(
         return [sums[0] + unnormalised * share], last + node.last[:, None] * mixed
 
     start = [tf.zeros_like(values[0])]
-    return _integrate(rule, add_node, _worst_row, start, mean, len(signs))
+    return _integrate(rule, add_node, tf.reduce_max, start, mean, len(signs))
 
 
 def _log_probability(
@@ -311,39 +308,47 @@ def _log_probability(
         return [total], last * tf.exp(sums[0] - total) + node.last * tf.exp(term - total)
 
     start = [tf.fill(tf.shape(mean), tf.constant(-np.inf, mean.dtype))]
-    return _integrate(rule, add_node, _worst_row, start, mean)
-
-
-def _worst_row(last: Tensor) -> Tensor:
-    return tf.reduce_max(tf.norm(last, axis=0))
+    return _integrate(rule, add_node, tf.reduce_max, start, mean)
 
 
 def _integrate(
-    rule: Rule, add_node: Callable, error: Callable, start: list[Tensor], mean: Tensor, *sums: int
+    rule: Rule,
+    add_node: Callable,
+    over_rows: Callable,
+    start: list[Tensor],
+    mean: Tensor,
+    *sums: int,
 ) -> list[Tensor]:
     """Sums over the nodes, and over those of the next finer rule while the tolerance is exceeded.
 
-    ``add_node(node, sums, last)`` adds a node's terms; ``last`` [4, *sums, N] becomes the last
-    Hermite coefficients of each row, of which ``error(last)`` makes the block's.
+    ``add_node(node, totals, last)`` adds a node's terms; ``last`` [4, *sums, N] becomes the last
+    Hermite coefficients of each row. ``over_rows`` makes one error of those of all rows. A row
+    whose own error is small keeps its value, whatever rows it shares a block with.
     """
     z, w, last, starts = levels(rule)
-    nothing = tf.zeros([4, *sums, tf.shape(mean)[0]], mean.dtype)
+    tolerance = rule.tolerance or 0.0
 
-    def over_level(level: Tensor, *_: Any) -> tuple:
+    def over_level(level: Tensor, coarse: list[Tensor], errors: Tensor) -> tuple:
         def step(q: Tensor, totals: list[Tensor], last_sums: Tensor) -> tuple:
             node = Node(tf.gather(z, q), tf.gather(w, q), tf.gather(last, q)[:, None])
             return q + 1, *add_node(node, totals, last_sums)
 
         end = tf.gather(starts, level + 1)
+        nothing = tf.zeros([4, *sums, tf.shape(mean)[0]], mean.dtype)
         state = tf.gather(starts, level), start, nothing
-        _, *state = tf.while_loop(lambda q, *_: q < end, step, state)
-        return level + 1, *state
+        _, fine, last_sums = tf.while_loop(lambda q, *_: q < end, step, state)
+        fine_errors = tf.norm(last_sums, axis=0)
+        if sums:
+            fine_errors = tf.reduce_max(fine_errors, axis=0)
+        is_good = errors <= tolerance
+        chosen = [tf.where(is_good, *pair) for pair in zip(coarse, fine, strict=True)]
+        return level + 1, chosen, tf.where(is_good, errors, fine_errors)
 
-    def is_coarse(level: Tensor, _: list[Tensor], last_sums: Tensor) -> Tensor:
-        is_above = error(last_sums) > (rule.tolerance or 0.0)
-        return (level == 0) | ((level < len(starts) - 1) & is_above)
+    def is_coarse(level: Tensor, _: list[Tensor], errors: Tensor) -> Tensor:
+        return (level == 0) | ((level < len(starts) - 1) & (over_rows(errors) > tolerance))
 
-    _, totals, _ = tf.while_loop(is_coarse, over_level, (0, start, nothing))
+    unknown = tf.fill(tf.shape(mean), tf.constant(np.inf, mean.dtype))
+    _, totals, _ = tf.while_loop(is_coarse, over_level, (0, start, unknown))
     return totals
 
 

@@ -68,6 +68,11 @@ class SklearnRival:
         """
         X, Y = map(np.asarray, self.check_data(data))
         self.estimator.set_params(random_state=self.seed if seed is None else seed)
+        if self.estimator.get_params().get("early_stopping"):
+            # It sets aside a tenth of the rows, with some of each class: too few rows have none.
+            counts = np.bincount(Y[:, 0])
+            is_enough = len(X) // 10 >= len(counts) and counts[counts > 0].min() > 1
+            self.estimator.set_params(early_stopping=bool(is_enough))
         self.pipeline.fit(X, Y[:, 0])
         self.num_data = len(X)
         return self

@@ -164,3 +164,17 @@ def test_a_step_between_two_others_is_seen_by_the_bound():
     arguments = *block(flow, mean, deviation, params), tf.constant([[2]])
     assert abs(expected_log_softmax(*arguments, Q)[0, 0] - exact) > 0.1
     assert abs(expected_log_softmax(*arguments, Q, TOLERANCE)[0, 0] - exact) < 0.02
+
+
+def test_a_row_does_not_depend_on_its_companions():
+    flow = flows.Linear()
+    mean, deviations, params, labels = problem(flow, 1.0)
+    params[:, 0] *= 30.0  # one row is steep
+    y = tf.constant(labels[None])
+    arguments = block(flow, mean, deviations, params)
+    alone = block(flow, mean[1:], deviations[1:], params[:, 1:])
+    p, p_alone = (expected_softmax(*a, Q, TOLERANCE) for a in (arguments, alone))
+    np.testing.assert_allclose(p[..., 1:], p_alone, rtol=1e-12)
+    log_p = log_expected_softmax(*arguments, y, Q, TOLERANCE)
+    log_p_alone = log_expected_softmax(*alone, y[:, 1:], Q, TOLERANCE)
+    np.testing.assert_allclose(log_p[:, 1:], log_p_alone, rtol=1e-12)
