@@ -44,7 +44,7 @@ def test_the_first_import_after_an_installation_is_quiet_too(tmp_path):
 
 
 @pytest.mark.slow
-def test_every_model_trains_and_predicts_without_a_word():
+def test_every_kind_of_model_trains_and_predicts_without_a_word():
     """On some processors TensorFlow complains in its own log, past Python's warnings."""
     done = run(
         "import numpy as np\n"
@@ -52,7 +52,8 @@ def test_every_model_trains_and_predicts_without_a_word():
         "from etgp_viz.rivals.names import MODELS\n"
         "X = np.random.default_rng(0).normal(size=(30, 2))\n"
         "Y = np.digitize(X[:, :1], [-0.5, 0.5])\n"
-        "for name, kind in MODELS.items():\n"
+        "for name in ('etgp-tanh', 'svgp-nnet', 'svgp-deep', 'tgp', 'network', 'boosting'):\n"
+        "    kind = MODELS[name]\n"
         "    model = build(name, X, 3, num_inducing=4)\n"
         "    if kind.is_trained_by_fit: fit(model, (X, Y), epochs=2, progress=False)\n"
         "    else: model.train((X, Y))\n"
