@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -60,12 +60,14 @@ class Comparison:
     outcome : `AS_CLAIMED`, `NOT_AS_CLAIMED`, `UNDECIDED`, or `NOT_TESTED`
     words : the figures, or what the table lacks
     num_seeds : seeds that both models have; 0 for a race, which has rounds instead
+    lacks : models that could have been the best of several, and that the table does not have
     """
 
     dataset: str
     outcome: str
     words: str
     num_seeds: int = 0
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class Score:
     metric : ``"accuracy"``, ``"log_likelihood"``, or another column
     overlap : r in `etgp_viz.experiments.intervals`
     effort : passes and seconds of training, in words
+    lacks : for the best of several models, those that the table does not have
     """
 
     dataset: str
@@ -87,6 +90,7 @@ class Score:
     metric: str = "accuracy"
     overlap: float = 0.0
     effort: str = ""
+    lacks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         seeds = f"{len(self.scores)} seed{'s' * (len(self.scores) > 1)}"
@@ -120,7 +124,8 @@ class Score:
         partial = lead.num_seeds < max(len(self.scores), len(other.scores))
         common = f" over {lead.num_seeds} common seed{'s' * (lead.num_seeds != 1)}"
         words = f"{about}: {self} against {other}: {lead}{common if partial else ''}"
-        return Comparison(self.dataset, rule(lead, MARGINS[self.metric]), words, lead.num_seeds)
+        outcome, lacks = rule(lead, MARGINS[self.metric]), self.lacks + other.lacks
+        return Comparison(self.dataset, outcome, words, lead.num_seeds, lacks)
 
 
 class SpeedUp(NamedTuple):
@@ -215,7 +220,9 @@ class Evidence:
         if not rows:
             who = " or ".join(model_label(model) for model in models)
             return Score(dataset, f"{who}, M {num_inducing}" if num_inducing else who, {}, metric)
-        return _score(rows, metric)
+        present = {cell["model"] for cell in self._matching(dataset, models, ways, num_inducing)}
+        lacks = tuple(model_label(model) for model in models if model not in present)
+        return replace(_score(rows, metric), lacks=lacks)
 
     def rows(
         self,

@@ -10,7 +10,7 @@ least one). It
 - is *not tested here* if the table has nothing to compare.
 
 A verdict is *partly tested* if the table lacks some of the data sets or models that the claim
-names.
+names, be it one of several models whose best is compared.
 """
 
 from __future__ import annotations
@@ -112,7 +112,8 @@ class Finding:
     @property
     def is_partly_tested(self) -> bool:
         """Whether the table lacks some of the data sets or models that the claim names."""
-        return bool(self.comparisons and self.missing)
+        lacks = any(comparison.lacks for comparison in self.comparisons)
+        return bool(self.comparisons and (self.missing or lacks))
 
     @property
     def headline(self) -> str:
@@ -141,9 +142,12 @@ class Finding:
             counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in MARKS)
             lines += [f"    Data: {self._data()}.", f"    Comparisons: {counts}."]
         lines += [f"    {MARKS[each.outcome]} {each.words}" for each in self.comparisons]
-        if self.missing and (self.comparisons or self.claim.datasets):
-            missing = "; ".join(comparison.words for comparison in self.missing)
-            lines.append(f"    Not in the table: {missing}.")
+        missing = [each.words for each in self.missing]
+        missing += [
+            f"{each.dataset}: {', '.join(each.lacks)}" for each in self.comparisons if each.lacks
+        ]
+        if missing and (self.comparisons or self.claim.datasets):
+            lines.append(f"    Not in the table: {'; '.join(dict.fromkeys(missing))}.")
         return "\n".join(lines)
 
     def _data(self) -> str:
