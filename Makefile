@@ -58,7 +58,7 @@ test-hub: $(FOR_TESTS)  ## test a class on a real JupyterHub (needs npm for the 
 	@PATH="$(CURDIR)/$(VENV)/proxy/node_modules/.bin:$$PATH" $(BIN)/python -m pytest tests/hub $(ARGS)
 
 test-fast: $(FOR_TESTS)  ## run only the quick unit tests
-	@$(BIN)/python -m pytest tests/unit -m "not slow" --numprocesses 2 $(ARGS)
+	@$(BIN)/python -m pytest tests/unit -m "not slow" --numprocesses 2 --dist worksteal $(ARGS)
 
 bench: $(FOR_TESTS)  ## print the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
