@@ -400,7 +400,8 @@ def reference_detail(run_id: str) -> dict[str, Any]:
     """
     details = _reference_details()
     if run_id not in details:
-        fail("run_id", f"one of the {len(details)} runs with details", repr(run_id))
+        runs = f"one of the {len(details)} runs with details in the results of this version"
+        fail("run_id", runs, repr(run_id))
     return details[run_id]
 
 

@@ -159,6 +159,10 @@ class Choice(Control):
     def samples(self) -> tuple[Any, ...]:
         return tuple(self.options)
 
+    def positions(self, value: Any) -> tuple[Any, ...]:
+        first = self.samples()[:POSITIONS]
+        return first if value in first else (*first, value)
+
     def format_value(self, value: Any) -> str:
         return self.options[value]
 

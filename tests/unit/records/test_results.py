@@ -328,7 +328,7 @@ def test_a_picture_that_was_moved_is_the_picture_made_anew(details, picture, loo
     moved = picture.make(records[0])
     for record in records:
         picture.update(moved, record)
-        assert moved.to_plotly_json() == picture.make(record).to_plotly_json()
+        assert moved.to_json() == picture.make(record).to_json()
 
 
 def test_values_drawn_of_a_run(details):
