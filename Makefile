@@ -44,7 +44,7 @@ test-examples: $(FOR_TESTS)
 	@$(BIN)/python -m pytest etgp_viz docs $(EXAMPLES) --numprocesses 2 $(ARGS)
 
 test-notebooks: $(FOR_TESTS)
-	@$(BIN)/python -m pytest tests/notebooks --numprocesses 2 $(ARGS)
+	@$(BIN)/python -m pytest tests/notebooks --numprocesses 2 --maxschedchunk 1 $(ARGS)
 
 test-browser: $(FOR_TESTS)
 	@$(BIN)/python -m pytest tests/browser $(ARGS)

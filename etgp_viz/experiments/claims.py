@@ -89,8 +89,9 @@ def page(table: pd.DataFrame, *, paper: bool = False) -> str:
 def _counts(findings: Sequence[Finding]) -> str:
     counts = Counter(finding.verdict for finding in findings)
     partly = sum(finding.is_partly_tested for finding in findings)
-    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (HOLDS, FAILS, OPEN, UNTESTED))
-    return f"{words} ({partly} of them partly tested)"
+    verbs = {HOLDS: "hold", FAILS: "do not hold", OPEN: "undecided", UNTESTED: "not tested"}
+    words = ", ".join(f"{counts[verdict]} {verb}" for verdict, verb in verbs.items())
+    return f"{words} ({partly} only partly tested)"
 
 
 def _behind(duels: Sequence[Duel]) -> Iterator[str]:
