@@ -250,7 +250,7 @@ def _update_reliability(fig: go.Figure, record: ReliabilityBins, refit: bool = F
     expected = record.calibrated
     title = plotting.heading_text(
         f"honest? {way}, ECE {record.ece:.3f}",
-        f"calibrated: {expected.low:.3f} to {expected.high:.3f}; below the dots: too sure",
+        f"calibrated: {expected.low:.3f}–{expected.high:.3f}; below: too sure",
     )
     plotting.move(fig, traces, {"annotations[0].text": title}, first=1)
 
