@@ -270,7 +270,7 @@ def test_the_range_of_a_calibrated_ece_comes_from_the_bins():
     found = close_up.reliability_bins({"reliability": {"pe": parts}}).calibrated
     np.testing.assert_allclose(found, scoring.calibrated_ece(p), rtol=0.05)
     picture = reliability.make(close_up.reliability_bins({"reliability": {"pe": parts}}))
-    assert f"{found.low:.3f} to {found.high:.3f}" in picture.layout.annotations[0].text
+    assert f"{found.low:.3f}–{found.high:.3f}" in picture.layout.annotations[0].text
 
 
 def test_a_model_without_epochs_processes_and_inducing_points_is_shown_too():
