@@ -428,7 +428,8 @@ def test_the_page_counts_its_verdicts():
     verdicts = [finding.verdict for finding in findings]
     assert len(verdicts) == len(claims.CLAIMS)
     kinds = (claims.HOLDS, claims.FAILS, claims.OPEN, claims.UNTESTED)
-    counted = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in kinds)
+    holds, fails, undecided, untested = map(verdicts.count, kinds)
+    counted = f"{holds} hold, {fails} do not hold, {undecided} undecided, {untested} not tested"
     assert f"The paper's claims: {counted} (" in said
     for finding in findings:
         assert str(finding) in said

@@ -45,7 +45,7 @@ def test_what_needs_no_model_works(code, printed):
 @pytest.mark.parametrize(
     ("arguments", "printed"),
     [
-        (["claims"], "holds here"),
+        (["claims"], "HOLDS HERE"),
         (["course", "progress", FIXTURES], "student"),
         (["--help"], "doctor"),
     ],
