@@ -135,7 +135,7 @@ QUICK = Preset(
     seeds=(0,),
 )
 
-# The lower rate of a network leaves q(u0) time: SAL flows use f0 with it, and hardly otherwise.
+# Added after trials at 0.01, where SAL flows hardly used f0; with the lower rate, q(u0) keeps up.
 _TWO_RATES: dict[str, Any] = {"rates": (0.02, 0.05), "network_rates": (0.01, 0.002)}
 LAPTOP = Preset(
     recipes={

@@ -10,7 +10,7 @@ least one). It
 - is *not tested here* if the table has nothing to compare.
 
 A verdict is *partly tested* if the table lacks some of the data sets or models that the claim
-names, be it one of several models whose best is compared.
+names, or one of several models of which the best is compared.
 """
 
 from __future__ import annotations
