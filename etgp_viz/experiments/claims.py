@@ -90,8 +90,8 @@ def _counts(findings: Sequence[Finding]) -> str:
     counts = Counter(finding.verdict for finding in findings)
     partly = sum(finding.is_partly_tested for finding in findings)
     verbs = {HOLDS: "hold", FAILS: "do not hold", OPEN: "undecided", UNTESTED: "not tested"}
-    words = ", ".join(f"{counts[verdict]} {verb}" for verdict, verb in verbs.items())
-    return f"{words} ({partly} only partly tested)"
+    words = ", ".join(f"{verb} {counts[verdict]}" for verdict, verb in verbs.items())
+    return f"{words} (only partly tested {partly})"
 
 
 def _behind(duels: Sequence[Duel]) -> Iterator[str]:

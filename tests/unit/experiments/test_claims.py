@@ -429,7 +429,7 @@ def test_the_page_counts_its_verdicts():
     assert len(verdicts) == len(claims.CLAIMS)
     kinds = (claims.HOLDS, claims.FAILS, claims.OPEN, claims.UNTESTED)
     holds, fails, undecided, untested = map(verdicts.count, kinds)
-    counted = f"{holds} hold, {fails} do not hold, {undecided} undecided, {untested} not tested"
+    counted = f"hold {holds}, do not hold {fails}, undecided {undecided}, not tested {untested}"
     assert f"The paper's claims: {counted} (" in said
     for finding in findings:
         assert str(finding) in said
