@@ -1,0 +1,118 @@
+"""The documentation site in a browser, opened from the disk, with every way to a network closed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.browser.lab import CHROMIUM_OPTIONS, violations
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build" / "docs"
+# One page of each kind.
+PAGES = (
+    *("index", "install", "guide/fit_your_data", "lessons/00", "gallery", "gallery/flow", "api"),
+    *("api/etgp_viz", "commands", "glossary", "results", "claims", "errata", "search"),
+)
+
+pytestmark = pytest.mark.skipif(
+    not (SITE / "index.html").exists(), reason="the site is not built: run `make docs`"
+)
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    kind, path = chromium
+    browser = kind.launch(executable_path=path, args=CHROMIUM_OPTIONS)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens a page of the site; the test fails if it asks a network, or has an error."""
+    asked, broken = [], []
+
+    def visit(name, width=1366, theme="light"):
+        page = browser.new_page(
+            viewport={"width": width, "height": 800}, offline=True, color_scheme=theme
+        )
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: broken.append(str(error)))
+        page.goto((SITE / f"{name}.html").as_uri())
+        return page
+
+    yield visit
+    assert [url for url in asked if not url.startswith(("data:", "file:", "blob:"))] == []
+    assert broken == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_into_a_narrow_window(visit, name):
+    page = visit(name, width=320)
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_the_first_picture_moves_with_the_keyboard(visit, screenshots):
+    page = visit("index")
+    plot = page.locator(".plot[data-name=processes]")
+    plot.locator(".main-svg").first.wait_for()
+    drawn = """plot => plot._fullData.filter(t => t.visible === true && /^f.\\(x\\)/.test(t.name))
+        .map(t => Array.from(t.y))"""
+    before = np.array(plot.evaluate(drawn))
+    slider = page.get_by_label("variation")
+    slider.focus()
+    slider.press("Home")
+    after = np.array(plot.evaluate(drawn))
+    assert np.ptp(before, axis=0).max() > 1.0  # the classes differ,
+    np.testing.assert_allclose(after, after[:1].repeat(len(after), axis=0), atol=0.05)  # or not
+    assert "25%" in page.locator(".still [role=status]").inner_text()  # four equal classes
+    assert slider.get_attribute("aria-valuetext") == "0"
+    page.screenshot(path=screenshots / "site.png")
+
+
+def test_the_keyboard_reaches_the_content_first(visit):
+    page = visit("install")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent").strip() == "Skip to main content"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    inside = "document.querySelector('#main-content').contains(document.activeElement)"
+    assert page.evaluate(inside)
+
+
+@pytest.mark.parametrize(
+    ("words", "target"),
+    [
+        ("whiten", "glossary.html#whiten"),
+        ("ETGPClassifier", "api/etgp_viz.html#etgp_viz.ETGPClassifier"),
+        ("csv", "guide/fit_your_data.html"),
+    ],
+)
+def test_search_works_without_a_network(visit, words, target):
+    page = visit("search")
+    page.goto(f"{(SITE / 'search.html').as_uri()}?q={words}")
+    page.locator("#search-results ul.search li a").first.wait_for()
+    page.wait_for_timeout(1000)
+    links = page.locator("#search-results ul.search li a").evaluate_all(
+        "all => all.map(a => a.href)"
+    )
+    assert any(target in link for link in links[:6]), links[:6]
+
+
+def test_the_search_box_opens_with_its_key(visit):
+    page = visit("start")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("covariance")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=covariance*")
+    page.locator("#search-results ul.search li a").first.wait_for()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_no_violation(visit, axe, name, theme):
+    page = visit(name, theme=theme)
+    page.wait_for_timeout(500)
+    assert violations(page, axe, "html") == []

@@ -1,0 +1,77 @@
+"""Results and claims, from the tables that come with the package."""
+
+import re
+from collections.abc import Iterator
+
+from etgp_viz import experiments, timing
+from etgp_viz.experiments import claims
+from etgp_viz.figures import race, scores
+from tools.site.stills import Stills
+
+__all__ = ["claims_page", "race_figures", "score_figures"]
+
+
+def score_figures(metrics: str) -> str:
+    """A picture and a table of every data set for each of the named metrics."""
+    table, stills = experiments.reference(), Stills()
+    parts = [experiments.made_by(table)]
+    for dataset in dict.fromkeys(table["dataset"]):
+        parts.append(f"### {dataset.capitalize()}")
+        for metric in metrics.split():
+            panel = experiments.panel(table, dataset, metric)
+            parts.append(stills.figure(scores.make(panel), f"{metric} of every model on {dataset}"))
+        panels = [experiments.panel(table, dataset, metric) for metric in metrics.split()]
+        parts.append(_markdown(experiments.text_table(panels)))
+    return "\n\n".join(parts)
+
+
+def _markdown(frame) -> str:
+    """A table of texts as Markdown."""
+    frame = frame.reset_index()
+    rows = [[*map(str, frame.columns)], ["---"] * len(frame.columns), *frame.to_numpy().tolist()]
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
+
+
+def race_figures(_: str) -> str:
+    """The reference race over C, M and N, in sentences and pictures."""
+    stills, parts = Stills(), []
+    for over, words in (("classes", "C"), ("num_inducing", "M"), ("num_data", "N")):
+        table = timing.reference(over)
+        record = timing.curves(table, over=over)
+        parts.append(f"### Over {words}")
+        parts.append(stills.figure(race.make(record), f"seconds of a step over {words}"))
+        if over == "classes":
+            parts.append("\n".join(f"- {sentence}" for sentence in timing.describe(table)))
+    return "\n\n".join(parts)
+
+
+def claims_page(_: str) -> str:
+    """What `etgp-viz claims` prints, section by section."""
+    text = claims.page(experiments.reference())
+    title = re.compile(r"^(\S.*)\n-{3,}\n", re.MULTILINE)
+    _, *sections = title.split(text)
+    pairs = zip(sections[::2], sections[1::2], strict=True)
+    return "\n\n".join(f"## {name}\n\n{_section(content)}" for name, content in pairs)
+
+
+def _section(text: str) -> str:
+    """Lines as paragraphs; indented lines as a list below them."""
+    return "\n".join(_lines(text.strip("\n").splitlines()))
+
+
+def _lines(lines: list[str]) -> Iterator[str]:
+    in_list = False
+    for line in lines:
+        indented = line.startswith("    ")
+        if indented != in_list:
+            yield ""
+            in_list = indented
+        words = _escaped(line.strip())
+        verdict = re.match(r"[A-Z][A-Z ]{3,}(?= \(|:)", words)
+        if verdict and not indented:
+            words = f"**{verdict[0].capitalize()}**{words[verdict.end() :]}"
+        yield f"- {words}" if indented else f"{words}\n"
+
+
+def _escaped(line: str) -> str:
+    return line.replace("[", r"\[").replace("|", r"\|").replace("<", "&lt;").replace("*", r"\*")
