@@ -21,13 +21,16 @@ DEFINED_BY := pyproject.toml $(ETGP_VIZ_CONSTRAINTS)
 FOR_LAB := $(VENV)/.for-lab
 FOR_TESTS := $(VENV)/.for-tests
 FOR_LINT := $(VENV)/.for-lint
+FOR_DOCS := $(VENV)/.for-docs
 # Colab's ipywidgets, for Python and for the browser, in a folder that comes before the environment's own.
 COLAB_WIDGETS := $(VENV)/colab-widgets
+# axe-core checks in the browser whether everybody can use a page; without npm its tests are skipped.
+AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 # Examples in docstrings and documents; one module needs GPyTorch, which is not part of the tested set.
 EXAMPLES := --doctest-modules --doctest-glob="*.md" --ignore etgp_viz/timing/gpytorch_model.py
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-units test-examples test-notebooks test-browser test-colab-widgets test-hub test-fast bench lint format clean
+.PHONY: help lab test test-units test-examples test-notebooks test-browser test-colab-widgets test-hub test-site test-fast docs bench fuzz soak mutants lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,7 +49,7 @@ test-examples: $(FOR_TESTS)
 test-notebooks: $(FOR_TESTS)
 	@$(BIN)/python -m pytest tests/notebooks --numprocesses 2 --maxschedchunk 1 $(ARGS)
 
-test-browser: $(FOR_TESTS)
+test-browser: $(FOR_TESTS) $(AXE)
 	@$(BIN)/python -m pytest tests/browser $(ARGS)
 
 test-colab-widgets: $(FOR_TESTS) $(COLAB_WIDGETS)
@@ -57,11 +60,26 @@ test-hub: $(FOR_TESTS)  ## test a class on a real JupyterHub (needs npm for the 
 	@npm install --silent --no-audit --no-fund --prefix $(VENV)/proxy configurable-http-proxy@5
 	@PATH="$(CURDIR)/$(VENV)/proxy/node_modules/.bin:$$PATH" $(BIN)/python -m pytest tests/hub $(ARGS)
 
+test-site: $(FOR_TESTS) $(AXE)  ## test the built site in a real browser (after `make docs`)
+	@$(BIN)/python -m pytest tests/browser/test_site.py $(ARGS)
+
 test-fast: $(FOR_TESTS)  ## run only the quick unit tests
 	@$(BIN)/python -m pytest tests/unit -m "not slow" --numprocesses 2 --dist worksteal $(ARGS)
 
+docs: $(FOR_DOCS)  ## build the documentation site into build/docs; ARGS="--lessons 01,04" runs only these lessons
+	@$(BIN)/python -m tools.site $(ARGS)
+
 bench: $(FOR_TESTS)  ## print the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+fuzz: $(FOR_TESTS)  ## try bad arguments, files and faults on everything that is public
+	@$(BIN)/python -m pytest tests/unit/trust $(ARGS)
+
+soak: $(FOR_TESTS)  ## move every explorer thousands of times, and print what it leaves in memory
+	@$(BIN)/python -m benchmarks.soak 20000 $(ARGS)
+
+mutants: $(FOR_TESTS)  ## change the code in hundreds of places; a test must notice (hours)
+	@$(BIN)/python tools/mutants.py $(ARGS)
 
 lint: $(FOR_LINT)  ## check style and types of code and notebooks
 	@$(BIN)/ruff check .
@@ -104,6 +122,15 @@ $(FOR_LINT): $(DEFINED_BY) | $(BIN)/python $(SAME_PYTHON)
 	@echo "Installing the tested set of packages, the test tools and the linters into $(VENV) ..."
 	@$(INSTALL) --editable ".[dev]"
 	@touch $@ $(FOR_TESTS) $(FOR_LAB)
+
+$(AXE): | $(BIN)/python
+	@npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core@4.14.0 || \
+	  echo "npm could not install axe-core: tests of accessibility are skipped (and fail with CI=true)." >&2
+
+$(FOR_DOCS): $(DEFINED_BY) | $(BIN)/python $(SAME_PYTHON)
+	@echo "Installing the tested set of packages and Sphinx into $(VENV) (a few minutes, once) ..."
+	@$(INSTALL) --editable ".[docs]"
+	@touch $@ $(FOR_LAB)
 
 $(COLAB_WIDGETS): constraints-colab.txt | $(BIN)/python
 	@rm -rf $@

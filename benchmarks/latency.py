@@ -1,20 +1,25 @@
-"""Time from a key press to the painted plot in JupyterLab: explorers and a bare FigureWidget.
+"""How soon and how smoothly plots follow a slider in JupyterLab: explorers and a bare FigureWidget.
 
-`make bench ARGS=latency`. All take turns, press by press, so that other load on the machine affects
-them alike. Needs Chromium, as the browser tests do.
+`make bench ARGS=latency`. For each figure: milliseconds from a key press to the first painted move
+and to the settled plot (plotly's own data have changed and are painted), and painted updates a
+second while the slider is dragged for two seconds. All take turns, press by press, so that other
+load on the machine affects them alike. Names choose explorers: `python -m benchmarks.latency Flow`.
+Needs Chromium, as the browser tests do.
 """
 
 import json
+import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, Locator, sync_playwright
 
 from etgp_viz.cli.doctor import find_browser
 from tests.browser.lab import CHROMIUM_OPTIONS, Lab, Notebook, serve
 
-PRESSES, WARM_UP = 40, 5
+PRESSES, WARM_UP, DRAGS, DRAG_SECONDS = 24, 4, 3, 2.0
 
 BARE = """
 import ipywidgets as widgets, numpy as np, plotly.graph_objects as go
@@ -32,26 +37,47 @@ box
 
 # (explorer and its arguments, label of the slider, figures to watch)
 CASES = (
+    ("PosteriorExplorer()", "lengthscale", ("functions", "evidence", "kernel")),
     ("FlowExplorer()", "scale a", ("paths", "parameters", "map", "density", "covariance")),
     ("SharedLatentExplorer()", "variation", ("processes", "probabilities", "pivot")),
     ("CovarianceExplorer()", "scale a¹", ("variance", "analytic", "estimate", "together")),
-    ("InferenceExplorer()", "noise", ("point",)),
+    ("InferenceExplorer()", "cut at", ("warped",)),
     ("TimingExplorer(show_guess=True)", "slope of others", ("classes", "num_inducing")),
+    ("ResultsExplorer()", "error bars", ("scores",)),
 )
+# Figures with a heat map, which may take longer.
+HEAT_MAPS = ("covariance", "analytic", "estimate", "together")
 
-# Records when the key went down and when each plot was painted after it, which is right after the
-# frame in which plotly reports that it has drawn.
-WATCH = """(plots) => {
-  window.etgpTimes = {};
-  document.addEventListener('keydown', () => { window.etgpDown = performance.now(); }, true);
-  for (const [name, plot] of Object.entries(plots)) {
-    const drawn = () => requestAnimationFrame(() => setTimeout(() => {
-      window.etgpTimes[name] ??= performance.now() - window.etgpDown;
-    }));
-    plot.on('plotly_afterplot', drawn);
-    plot.addEventListener('etgp-moved', drawn);
-  }
+# Notes for each plot when it was first painted after a key press, when plotly's own data had
+# changed and were painted, and in how many frames of the browser it moved.
+WATCH = """(plot, name) => {
+  const none = { first: {}, settled: {}, frames: {} };
+  const bench = (window.etgpBench ??= { ...none, before: {}, plots: {} });
+  bench.plots[name] = plot;
+  const sum = (values) => Array.from(values ?? []).flat().reduce(
+    (total, value, k) => total + (Number(value) || 0) * (1 + k % 7), 0);
+  bench.sum ??= (plot) => JSON.stringify(plot.data.map(
+    ({ x, y, z, error_x, error_y }) => [x, y, z, error_x?.array, error_y?.array].map(sum)));
+  const painted = (then) => requestAnimationFrame((frame) => setTimeout(() => then(frame)));
+  const moved = () => painted((frame) => {
+    bench.first[name] ??= performance.now() - bench.down;
+    (bench.frames[name] ??= new Set()).add(frame);
+  });
+  plot.addEventListener('etgp-moved', moved);
+  plot.on('plotly_afterplot', () => {
+    moved();
+    if (bench.sum(plot) === bench.before[name]) return;
+    painted(() => { bench.settled[name] ??= performance.now() - bench.down; });
+  });
 }"""
+READY = """() => {
+  const bench = window.etgpBench, pressed = () => { bench.down = performance.now(); };
+  Object.assign(bench, { first: {}, settled: {}, frames: {} });
+  for (const [name, plot] of Object.entries(bench.plots)) bench.before[name] = bench.sum(plot);
+  window.addEventListener('keydown', pressed, { capture: true, once: true });
+}"""
+FRAMES = """() => Object.fromEntries(
+  Object.entries(etgpBench.frames).map(([name, frames]) => [name, frames.size]))"""
 
 
 def notebook_of(cells: list[str]) -> str:
@@ -67,52 +93,88 @@ def notebook_of(cells: list[str]) -> str:
     )
 
 
-def press(notebook: Notebook, scope: str, label: str, watched: list[str], key: str) -> list[float]:
-    """Milliseconds from one key press on a slider until each watched plot was painted."""
-    notebook.page.evaluate("() => { window.etgpTimes = {}; }")
-    row = notebook.page.locator(f"{scope} .widget-slider", has_text=label).first
-    handle = row.locator(".noUi-handle")
-    notebook.page.locator(scope).first.scroll_into_view_if_needed()
-    handle.focus()
-    handle.press(key)
-    names = json.dumps(watched)
-    notebook.page.wait_for_function(
-        f"() => {names}.every(name => name in window.etgpTimes)", timeout=20000
-    )
-    times = notebook.page.evaluate("() => window.etgpTimes")
-    notebook.page.wait_for_timeout(400)  # until everything else on the page has settled
-    return [times[name] for name in watched]
+class Case:
+    """One slider and the plots that follow it."""
+
+    def __init__(self, notebook: Notebook, scope: str, label: str, figures: dict[str, str]) -> None:
+        self.page, self._scope, self._label = notebook.page, scope, label
+        self.names = list(figures)
+        self.page.locator(scope).first.scroll_into_view_if_needed()
+        for name, selector in figures.items():
+            plot = self.page.locator(f"{scope} {selector}.js-plotly-plot").first
+            plot.locator(".main-svg").first.wait_for(timeout=60000)
+            plot.evaluate(f"(plot) => ({WATCH})(plot, {json.dumps(name)})")
+
+    def _handle(self) -> Locator:
+        self.page.locator(self._scope).first.scroll_into_view_if_needed()
+        row = self.page.locator(f"{self._scope} .widget-slider:visible", has_text=self._label).first
+        return row.locator(".noUi-handle")
+
+    def press(self, key: str) -> dict[str, tuple[float, float]]:
+        """Milliseconds from one key press to the first move and to the settled plot."""
+        handle = self._handle()
+        handle.focus()
+        self.page.evaluate(READY)
+        handle.press(key)
+        missing = f"{json.dumps(self.names)}.filter((name) => !(name in window.etgpBench.settled))"
+        try:
+            self.page.wait_for_function(f"() => !{missing}.length", timeout=20000)
+        except Error:
+            raise RuntimeError(f"never settled: {self.page.evaluate(missing)}") from None
+        bench = self.page.evaluate("({ first: etgpBench.first, settled: etgpBench.settled })")
+        self.page.wait_for_timeout(300)  # until everything else on the page has settled
+        return {name: (bench["first"][name], bench["settled"][name]) for name in self.names}
+
+    def drag(self) -> dict[str, float]:
+        """Painted updates a second while the slider is dragged to and fro."""
+        box = self._handle().bounding_box()
+        assert box is not None
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        self.page.evaluate(READY)
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        start = time.monotonic()
+        while (passed := time.monotonic() - start) < DRAG_SECONDS:
+            self.page.mouse.move(x - 40.0 * np.sin(2.0 * np.pi * passed / DRAG_SECONDS), y)
+        frames = self.page.evaluate(FRAMES)
+        self.page.mouse.move(x, y)
+        self.page.mouse.up()
+        self.page.wait_for_timeout(1000)
+        return {name: frames.get(name, 0) / passed for name in self.names}
 
 
-def measure(lab: Lab) -> dict[str, np.ndarray]:
-    """Milliseconds of all presses, by the watched plot."""
-    times: dict[str, list[float]] = {}
+def measure(lab: Lab, cases: list[tuple[str, str, tuple[str, ...]]]) -> dict[str, np.ndarray]:
+    """First move and settled plot of all presses in milliseconds, and updates a second, by plot."""
+    times: dict[str, list[tuple[float, float]]] = {}
+    rates: dict[str, list[float]] = {}
     # Tall enough for all figures of an explorer: those outside the window are not drawn.
-    with lab.open("latency.ipynb", width=1600, height=2400) as notebook:
+    with lab.open("latency.ipynb", width=1920, height=1300) as notebook:
+        notebook.page.evaluate("jupyterapp.shell.collapseLeft()")
         notebook.run_all()
-        places = {"bare": (".bare", "bare", ["bare"])}
-        for k, (_, label, figures) in enumerate(CASES):
-            places[f"case{k}"] = (f".case{k}", label, [f"case{k}-{name}" for name in figures])
-        for name, (scope, _, watched) in places.items():
-            for figure in watched:
-                inner = "" if name == "bare" else f".etgp-figure-{figure.partition('-')[2]} "
-                plot = notebook.page.locator(f"{scope} {inner}.js-plotly-plot")
-                plot.locator(".main-svg").first.wait_for()
-                plot.evaluate(f"(plot) => ({WATCH})({{ {json.dumps(figure)}: plot }})")
+        places = [Case(notebook, ".bare", "bare", {"bare FigureWidget line": ""})]
+        for k, (explorer, label, figures) in enumerate(cases):
+            short = explorer.partition("Explorer")[0]
+            names = {f"{short} {name}": f".etgp-figure-{name} " for name in figures}
+            places.append(Case(notebook, f".case{k}", label, names))
         for turn in range(WARM_UP + PRESSES):
-            key = "ArrowRight" if turn % 20 < 10 else "ArrowLeft"
-            for scope, label, watched in places.values():
-                milliseconds = press(notebook, scope, label, watched, key)
-                for figure, value in zip(watched, milliseconds, strict=True):
+            key = "ArrowRight" if turn % 8 < 4 else "ArrowLeft"
+            for place in places:
+                for name, both in place.press(key).items():
                     if turn >= WARM_UP:
-                        times.setdefault(figure, []).append(value)
-    return {name: np.array(values) for name, values in times.items()}
+                        times.setdefault(name, []).append(both)
+        for _ in range(DRAGS):
+            for place in places:
+                for name, rate in place.drag().items():
+                    rates.setdefault(name, []).append(rate)
+    return {name: np.array([*np.array(both).T, np.resize(rates[name], len(both))])
+            for name, both in times.items()}  # fmt: skip
 
 
-def main() -> None:
-    """Print medians and 95 % quantiles, alone and beside the bare line."""
+def main(chosen: list[str]) -> None:
+    """Print first move, settled plot and updates in a drag, beside those of the bare line."""
+    cases = [case for case in CASES if not chosen or case[0].partition("Explorer")[0] in chosen]
     cells = [BARE]
-    for k, (explorer, _, _) in enumerate(CASES):
+    for k, (explorer, _, _) in enumerate(cases):
         cells.append(
             f"from etgp_viz import explorers\nexplorer = explorers.{explorer}\n"
             f"explorer._page._view.add_class('case{k}')\nexplorer"
@@ -125,16 +187,19 @@ def main() -> None:
             browser = playwright.chromium.launch_persistent_context(
                 Path(folder, "browser"), executable_path=find_browser(), args=CHROMIUM_OPTIONS
             )
-            times = measure(Lab(address, browser))
+            measured = measure(Lab(address, browser), cases)
             browser.close()
-    base = np.median(times["bare"])
-    print(f"{'figure':44s} {'median ms':>9s} {'p95':>6s} {'p95/median':>10s} {'/ bare':>7s}")
-    for name, values in times.items():
-        case, _, figure = name.partition("-")
-        label = "bare FigureWidget line" if not figure else f"{CASES[int(case[4:])][0]} {figure}"
-        median, p95 = np.median(values), np.percentile(values, 95)
-        print(f"{label:44s} {median:9.0f} {p95:6.0f} {p95 / median:10.2f} {median / base:7.2f}")
+    bare, *_ = (np.median(values, axis=1) for values in measured.values())
+    columns = ("first ms", "/ bare", "settled ms", "p95", "p95/median", "/ bare", "frames/s")
+    print(f"{'figure':26s}" + "".join(f"{column:>12s}" for column in columns))
+    for name, (first, settled, rate) in measured.items():
+        p95, middle = np.percentile(settled, 95), np.median(settled)
+        label = f"{name} (heat map)" if name.rpartition(" ")[2] in HEAT_MAPS else name
+        print(
+            f"{label:26s}{np.median(first):12.0f}{np.median(first) / bare[0]:12.2f}{middle:12.0f}"
+            f"{p95:12.0f}{p95 / middle:12.2f}{middle / bare[1]:12.2f}{np.median(rate):12.0f}"
+        )
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

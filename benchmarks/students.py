@@ -76,7 +76,9 @@ def warm_process(folder: Path) -> Iterator[tuple[psutil.Process, Path]]:
         yield process, path
 
 
-def start_kernel(path: Path, folder: Path) -> tuple[KernelManager, float, float]:
+def start_kernel(
+    path: Path, folder: Path, code: str = EXPLORER
+) -> tuple[KernelManager, float, float]:
     """A kernel that shows an explorer; seconds until it answers, and until the explorer is there.
 
     Nobody listens at ``path`` for an ordinary kernel.
@@ -91,7 +93,7 @@ def start_kernel(path: Path, folder: Path) -> tuple[KernelManager, float, float]
     talk.start_channels()
     talk.wait_for_ready(PATIENCE)
     ready = time.perf_counter() - start
-    reply = talk.execute_interactive(EXPLORER, timeout=PATIENCE, output_hook=lambda message: None)
+    reply = talk.execute_interactive(code, timeout=PATIENCE, output_hook=lambda message: None)
     if reply["content"]["status"] != "ok":
         raise RuntimeError("\n".join(reply["content"]["traceback"]))
     shown = time.perf_counter() - start

@@ -7,7 +7,7 @@ TensorFlow is loaded by the first model and not by the import statement.
 from etgp_viz import moved
 from etgp_viz.lazy import lazy_names
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 # Public name → its home: a module, or a name in a module.
 _HOMES = {

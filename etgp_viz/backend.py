@@ -7,14 +7,17 @@ own. A user who sets ``TF_CPP_MIN_LOG_LEVEL=0`` before the import gets all messa
 import contextlib
 import dataclasses
 import functools
+import inspect
 import os
+import re
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
-from etgp_viz.checks import check_installed
+from etgp_viz.checks import check_covariance, check_installed, check_numbers
 
 check_installed()
 
@@ -113,22 +116,60 @@ Tensor = tf.Tensor  # for annotations
 as_written = tf.autograph.experimental.do_not_convert
 
 
-def check_shapes(*specs: str) -> Callable[[Function], Function]:
-    """``check_shapes.check_shapes``, but a shape mismatch is a ValueError."""
+def check_shapes(*specs: str, covariance: str = "") -> Callable[[Function], Function]:
+    """``check_shapes.check_shapes``, but a mismatch is a ValueError in the words of `checks`.
+
+    Arguments that are not TensorFlow's must hold finite real numbers, and the one that is called
+    `covariance` must be a covariance matrix. Within `unchecked` nothing is checked.
+    """
+    arguments = [name for name in (spec.split(":")[0] for spec in specs) if name.isidentifier()]
 
     def decorate(function: Function) -> Function:
         checked = _check_shapes.check_shapes(*specs)(function)
+        signature = inspect.signature(function)
 
         @functools.wraps(checked)
         def call(*args: Any, **kwargs: Any) -> Any:
+            if _check_shapes.get_enable_check_shapes() == _check_shapes.ShapeCheckingState.DISABLED:
+                return function(*args, **kwargs)
+            given = signature.bind(*args, **kwargs).arguments
+            for name in arguments:
+                if name in given and not tf.is_tensor(given[name]):
+                    _check_values(given[name], name, signature.parameters[name].default is None)
             try:
+                if given.get(covariance) is not None and not tf.is_tensor(given[covariance]):
+                    check_covariance(given[covariance], covariance)
                 return checked(*args, **kwargs)
             except _check_shapes.exceptions.ShapeMismatchError as error:
-                raise ValueError(str(error).strip()) from None
+                raise ValueError(_in_one_line(str(error))) from None
 
         return cast(Function, call)
 
     return decorate
+
+
+def _check_values(value: Any, name: str, is_optional: bool) -> None:
+    if value is not None or not is_optional:
+        check_numbers(value, name)
+
+
+def _in_one_line(message: str) -> str:
+    """A mismatch as in `checks`: the argument that does not fit those before it, and all shapes."""
+    shapes = re.findall(r"Argument: (\S+)\s+Expected: (.*)\s+Actual: +(.*)", message)
+    sizes: dict[str, str] = {}
+    blamed = shapes[0][0] if shapes else "shape"
+    for name, expected, actual in shapes:
+        symbols, numbers = (text.strip("[]").split(", ") for text in (expected, actual))
+        is_plain = "..." not in expected and "." not in name
+        pairs = list(zip(symbols, numbers, strict=False))
+        if is_plain and (
+            len(symbols) != len(numbers) or any(sizes.setdefault(s, n) != n for s, n in pairs)
+        ):
+            blamed = name
+            break
+    wanted = ", ".join(f"{name} {expected}" for name, expected, _ in shapes)
+    found = ", ".join(f"{name} {actual}" for name, _, actual in shapes)
+    return f"{blamed}: expected shapes {wanted}, got {found}"
 
 
 def jitter(value: float) -> contextlib.AbstractContextManager[None]:
@@ -136,8 +177,30 @@ def jitter(value: float) -> contextlib.AbstractContextManager[None]:
     return gpflow.config.as_context(dataclasses.replace(gpflow.config.config(), jitter=value))
 
 
-# A context in which shapes are not checked, for results that are needed within milliseconds.
-unchecked = _check_shapes.disable_check_shapes
+class _Unchecked(contextlib.ContextDecorator):
+    """A context in which shapes are not checked, for results that are needed within milliseconds.
+
+    Threads may enter and leave it in any order: the last one to leave restores what was before.
+    """
+
+    _lock, _depth = threading.Lock(), 0
+    _before: Any = None  # whether shapes were checked before
+
+    def __enter__(self) -> None:
+        with _Unchecked._lock:
+            if _Unchecked._depth == 0:
+                _Unchecked._before = _check_shapes.get_enable_check_shapes()
+                _check_shapes.set_enable_check_shapes(False)
+            _Unchecked._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        with _Unchecked._lock:
+            _Unchecked._depth -= 1
+            if _Unchecked._depth == 0:
+                _check_shapes.set_enable_check_shapes(_Unchecked._before)
+
+
+unchecked = _Unchecked
 
 __all__ = [
     "Tensor",

@@ -13,9 +13,12 @@ a tensor only if somebody else has imported it.
 from __future__ import annotations
 
 import numbers
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -24,25 +27,39 @@ __all__ = [
     "check_choice",
     "check_count",
     "check_counts",
+    "check_covariance",
     "check_data",
+    "check_draws",
+    "check_flow",
     "check_fraction",
     "check_inputs",
     "check_installed",
     "check_kernel",
     "check_labels",
     "check_likelihood",
+    "check_memory",
     "check_model",
+    "check_nodes",
     "check_nonnegative",
+    "check_numbers",
     "check_optional",
     "check_pair",
+    "check_path",
     "check_positive",
     "check_same_rows",
+    "check_seed",
+    "check_widths",
     "check_zeros_and_ones",
     "describe",
     "fail",
+    "free_memory",
     "highest_elbo",
 ]
 
+MAX_SEED = 2**31 - 1
+MAX_DRAWS, MAX_NODES = 100_000, 250
+ROUNDING = 1e-6  # of a covariance matrix, as a share of its largest entry
+MAX_SHOWN = 80  # characters of a value in a message
 # What the models need; the light package leaves it out.
 MODEL_PACKAGES = ("tensorflow", "tensorflow_probability", "gpflow", "check_shapes")
 # GPflow's likelihoods of outcomes that have probabilities.
@@ -53,21 +70,66 @@ def check_count(
     value: Any, name: str, minimum: int = 1, maximum: int | None = None, because: str = ""
 ) -> int:
     """Check an integer in ``minimum..maximum``; ``because`` explains the bound in the message."""
-    bound = f"≥ {minimum}" if maximum is None else f"in {minimum}..{maximum}"
+    least = describe(minimum)
+    bound = f"≥ {least}" if maximum is None else f"in {least}..{describe(maximum)}"
     expected = f"an integer {bound}" + (f" ({because})" if because else "")
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         fail(name, expected, describe(value))
     count = int(value)
     if count < minimum or (maximum is not None and count > maximum):
-        fail(name, expected, str(count))
+        fail(name, expected, describe(count))
     return count
+
+
+def check_seed(value: Any, name: str = "seed") -> int:
+    """Check a seed in 0..2³¹−1, which NumPy, TensorFlow and scikit-learn all take."""
+    return check_count(value, name, minimum=0, maximum=MAX_SEED)
+
+
+def check_draws(value: Any, name: str) -> int:
+    """Check a number of draws of a prediction."""
+    return check_count(value, name, maximum=MAX_DRAWS)
+
+
+def check_nodes(value: Any, name: str = "num_quadrature") -> int:
+    """Check a number of Gauss–Hermite nodes; NumPy's rule overflows beyond `MAX_NODES`."""
+    return check_count(value, name, maximum=MAX_NODES)
+
+
+def check_memory(num_bytes: int, name: str, what: str) -> None:
+    """Refuse what cannot fit into memory, with its number of bytes, before it is allocated."""
+    free = free_memory()
+    if num_bytes > free:
+        fail(
+            name, f"a size that fits into {free} free bytes", f"{what}, {describe(num_bytes)} bytes"
+        )
+
+
+def check_widths(widths: Sequence[int], name: str) -> None:
+    """Check that the weights between layers of these widths fit into memory."""
+    weights = sum(a * b for a, b in pairwise(widths))
+    # Parameters, gradients, two moments of Adam, and the values before a step.
+    check_memory(5 * 8 * weights, name, f"{describe(weights)} weights")
+
+
+def free_memory(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
+    """Bytes that a process can still take, within a container's limit if there is one."""
+    import psutil
+
+    free = psutil.virtual_memory().available
+    try:
+        limit = int((cgroup / "memory.max").read_text())  # without a limit the text is "max"
+        used = int((cgroup / "memory.current").read_text())
+    except (OSError, ValueError):
+        return free
+    return min(free, limit - used)
 
 
 def check_counts(values: Any, name: str) -> list[int]:
     """Check the widths of layers; a single number stands for one of them."""
     values = (int(values),) if isinstance(values, numbers.Integral) else values
     if not isinstance(values, Iterable):
-        fail(name, "widths such as (50,)", repr(values))
+        fail(name, "widths such as (50,)", describe(values))
     return [check_count(value, name) for value in values]
 
 
@@ -93,6 +155,20 @@ def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
     return value
 
 
+def check_path(value: Any, name: str = "path") -> Path:
+    """Check the path of a file: text or a ``Path``, not empty, without a null character."""
+    if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
+        fail(name, "the path of a file", describe(value))
+    text = os.fspath(value)
+    if not text or "\0" in text:
+        fail(name, "the path of a file", repr(text))
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        fail(name, "the path of a file", f"{text!a}, which this system cannot encode")
+    return Path(text)
+
+
 def check_optional(check: Callable[..., Any], value: Any, name: str, **options: Any) -> Any:
     """None, or a value that passes another check."""
     return None if value is None else check(value, name, **options)
@@ -100,17 +176,26 @@ def check_optional(check: Callable[..., Any], value: Any, name: str, **options: 
 
 def _check_number(value: Any, name: str, expected: str, allowed: Any) -> float:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not is_number or not allowed(value):
+    try:
+        number = float(value) if is_number else np.nan
+    except OverflowError:  # an integer beyond the largest float
+        number = np.inf
+    if not allowed(number):
         fail(name, expected, describe(value))
-    return float(value)
+    return number
 
 
 def describe(value: Any) -> str:
-    """A value in a few words, for a message."""
-    if isinstance(value, (str, numbers.Number)):
-        return repr(value)
-    size = f" of length {len(value)}" if isinstance(value, (tuple, list)) else ""
-    return f"{type(value).__name__}{size}"
+    """A value in a few words, for a message; whatever the value is, this raises nothing."""
+    kind = type(value).__name__
+    try:
+        if isinstance(value, (str, numbers.Number)):
+            text = repr(value)
+            return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+        return f"{kind} of length {len(value)}" if isinstance(value, (tuple, list)) else kind
+    except Exception:  # an integer of more digits than Python writes, or a broken object
+        is_integer = type(value) is int
+        return f"an integer of {value.bit_length()} bits" if is_integer else kind
 
 
 def check_installed() -> None:
@@ -153,6 +238,30 @@ def check_inputs(X: Any, name: str = "X", num_inputs: int | None = None) -> Any:
             fail(name, expected, f"shape {_format_shape(shape)}")
     _check_finite(X, name, expected)
     return _cast(X, dtype)
+
+
+def check_numbers(value: Any, name: str, expected: str = "finite real numbers") -> Any:
+    """Check an array of finite real numbers of any shape; booleans count as 0 and 1."""
+    array = _as_array(value, name, expected, "iufb")
+    _check_finite(array, name, expected)
+    return array
+
+
+def check_covariance(K: Any, name: str = "K") -> np.ndarray:
+    """Check a covariance matrix ``[N, N]``: symmetric and positive semidefinite, up to rounding."""
+    expected = "a symmetric, positive semidefinite [N, N] matrix"
+    K = np.asarray(check_numbers(K, name, expected), dtype=float)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        fail(name, expected, f"shape {_format_shape(K.shape)}")
+    size = np.max(np.abs(K), initial=0.0)
+    if np.max(np.abs(K - K.T), initial=0.0) > ROUNDING * size:
+        fail(name, expected, "one that is not symmetric")
+    try:
+        np.linalg.cholesky(K + ROUNDING * (size or 1.0) * np.eye(len(K)))
+    except np.linalg.LinAlgError:
+        lowest = float(np.linalg.eigvalsh(K).min())
+        fail(name, expected, f"one with the eigenvalue {lowest:.3g}")
+    return K
 
 
 def check_labels(Y: Any, num_classes: int, num_rows: int | None = None, name: str = "Y") -> Any:
@@ -229,6 +338,12 @@ def check_zeros_and_ones(Y: Any) -> Any:
         row = int(np.argwhere(~np.isin(values, (0, 1)))[0][0])
         fail("Y", f"zeros and ones, {_float_type().name}", f"another number in row {row}")
     return _cast(Y, np.dtype(np.int64)) if _kind(Y) == "b" else Y
+
+
+def check_flow(flow: Any) -> None:
+    """Refuse anything but a flow; its class is in `core`, which this module does not import."""
+    if isinstance(flow, type) or not hasattr(flow, "near_identity_params"):
+        fail("flow", "a flow such as flows.Linear()", describe(flow))
 
 
 def check_kernel(kernel: Any, num_inputs: int) -> None:
@@ -328,6 +443,8 @@ def _as_array(value: Any, name: str, expected: str, kinds: str) -> Any:
             array = np.asarray(value)
         except ValueError:  # NumPy's refusal of rows of unequal length does not name the argument
             fail(name, expected, "rows of unequal length")
+        except Exception as error:  # an object that does not want to be an array
+            fail(name, expected, f"{describe(value)}, which raises {type(error).__name__}")
     if _kind(array) not in kinds:
         fail(name, expected, f"dtype {array.dtype.name}")
     return array

@@ -1,7 +1,7 @@
 """Give every notebook the badge "Open in Colab" and the cell that installs on Colab.
 
-The README gets the links to Colab and Binder. The address is set in one line of pyproject.toml,
-`published` in `[tool.etgp-viz]`. After changing it, or adding a notebook, run
+The README and docs/install.md get the links to Colab and Binder. The address is set in one line of
+pyproject.toml, `published` in `[tool.etgp-viz]`. After changing it, or adding a notebook, run
 `python tools/colab_cells.py`.
 """
 
@@ -19,7 +19,7 @@ from etgp_viz.files import write
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-README = ROOT / "README.md"
+DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "install.md")
 FIRST = "00_start_here.ipynb"
 
 # The picture is stored in the notebook, so that it shows without a network.
@@ -46,12 +46,12 @@ def on_colab(name: str) -> str:
     return f"https://colab.research.google.com/github/{repository}/blob/{branch}/notebooks/{name}"
 
 
-def with_links(readme: str) -> str:
-    """The text of the README with its line of links to Colab and Binder."""
+def with_links(text: str) -> str:
+    """The text of a document with its line of links to Colab and Binder."""
     repository, branch = published()
     binder = f"https://mybinder.org/v2/gh/{repository}/{branch}?urlpath=lab/tree/notebooks/{FIRST}"
     links = f"[Open in Colab]({on_colab(FIRST)}) · [Open in Binder]({binder})"
-    return re.sub(r"^\[Open in Colab\].*$", lambda _: links, readme, flags=re.MULTILINE)
+    return re.sub(r"^\[Open in Colab\].*$", lambda _: links, text, flags=re.MULTILINE)
 
 
 def colab_cells(name: str) -> list[NotebookNode]:
@@ -82,4 +82,5 @@ def with_colab_cells(path: Path) -> str:
 if __name__ == "__main__":
     for path in NOTEBOOKS:
         write(path, with_colab_cells(path))
-    write(README, with_links(README.read_text(encoding="utf-8")))
+    for path in DOCUMENTS:
+        write(path, with_links(path.read_text(encoding="utf-8")))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -21,8 +22,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from etgp_viz.checks import check_choice, check_count, check_fraction, check_optional, fail
-from etgp_viz.files import UNREADABLE, read_arrays, write_arrays
+from etgp_viz.checks import (
+    check_choice,
+    check_count,
+    check_counts,
+    check_fraction,
+    check_nonnegative,
+    check_optional,
+    check_path,
+    check_positive,
+    fail,
+)
+from etgp_viz.files import UNREADABLE, read_arrays, reason, write_arrays
 from etgp_viz.rivals.names import FLOWS
 
 if TYPE_CHECKING:  # TensorFlow is loaded by the first fit, not by the import
@@ -34,6 +45,8 @@ STEPS = 2000  # of Adam, unless the number of epochs is given
 FINAL_RATE = 0.01  # learning rate at the end, as a share of that at the start
 FORMAT, VERSION = "etgp_viz.ETGPClassifier", 1  # of the file
 PARAMETER = "parameter"  # in the file, in front of the GPflow path of each parameter
+ARCHITECTURE = ("flow", "hidden", "dropout", "weight_decay")  # settings that shape the model
+OUTLIERS = 0.01  # an interquartile range below this many standard deviations is squeezed by them
 
 
 class ETGPClassifier(ClassifierMixin, BaseEstimator):
@@ -71,7 +84,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ``[C]``, the labels in sorted order
     n_features_in_, feature_names_in_ : D, and the names of the inputs if they came as a data frame
     model_ : the trained ``ETGP``, of standardised inputs
-    history_ : the ``FitResult`` of the fit; None after `load`
+    history_, n_iter_ : the ``FitResult`` of the fit, and its number of epochs; None after `load`
     mean_, scale_ : ``[D]``, subtracted from the inputs and dividing them
 
     Examples
@@ -126,7 +139,18 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> ETGPClassifier:
         """Train on X ``[N, D]``, an array or a data frame of numbers, and labels y ``[N]`` of any
         kind that can be sorted.
+
+        A fit that fails, or that Ctrl-C interrupts, raises and leaves the classifier as it was.
         """
+        before = dict(self.__dict__)
+        try:
+            self._fit(X, y)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
         from etgp_viz.core.training import fit
         from etgp_viz.datasets.dataset import draw_stratified
 
@@ -141,6 +165,8 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         train = np.setdiff1d(np.arange(len(X)), held_out)
         self._set_scale(X[train])
         X = self._scaled(X)
+        self._warn_of_outliers(X[train])
+        self._built = {name: getattr(self, name) for name in ARCHITECTURE}
         M = min(self.num_inducing, len(np.unique(X[train], axis=0)))
         model = self._build(X[train], num_inducing=M, seed=seed)
         batch_size = min(self.batch_size, len(train))
@@ -160,10 +186,12 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
             validation=validation,
             callback=stop,
         )
+        if self.history_.stopped == "interrupted":  # a half-trained model is not a result
+            raise KeyboardInterrupt
         if stop is not None:
             stop.restore()
         self.model_, self._jitter = model, self.history_.jitter
-        return self
+        self.n_iter_ = len(self.history_.elbo)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities ``[N, C]`` at X ``[N, D]``, in the order of ``classes_``."""
@@ -175,6 +203,11 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         with jitter(self._jitter):  # if the fit had to raise it, predictions need it too
             samples = self.samples if self.prediction == "ba" else None
             return self.model_.predict_y(X, samples=samples)[0].numpy()
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the class probabilities ``[N, C]``; −inf where one underflows to zero."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable label of each row, ``X [N, D] -> [N]``."""
@@ -193,7 +226,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
             labels = labels.astype(str)
         if labels.dtype.kind not in "biufU":
             fail("classes_", "labels that are strings, numbers or booleans", str(labels.dtype))
-        params = self.get_params()
+        params = self.get_params() | state["_built"]  # not what `set_params` changed since the fit
         params["hidden"] = tuple(np.atleast_1d(np.asarray(params["hidden"], dtype=int)).tolist())
         if not isinstance(params["random_state"], (int, type(None))):
             params["random_state"] = None  # a generator's state is not part of the trained model
@@ -221,7 +254,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
 
         Nothing in the file is executed; any other file is a ValueError.
         """
-        path = Path(path)
+        path = check_path(path)
         try:
             arrays = read_arrays(path)
             header = json.loads(str(arrays.pop("header")))
@@ -233,9 +266,9 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
                     f"it has format version {found}, and this package reads version {VERSION}"
                 )
             return _from_file(cls, header, arrays)
-        except (*UNREADABLE, TypeError, AttributeError, MemoryError, OverflowError) as error:
+        except UNREADABLE as error:
             raise ValueError(
-                f"path: expected a file written by ETGPClassifier.save, got {path}: {error}"
+                f"path: expected a file written by ETGPClassifier.save, got {path}: {reason(error)}"
             ) from error
 
     def __sklearn_tags__(self) -> Any:
@@ -257,6 +290,7 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         stored = state.pop("model_", None)
         super().__setstate__(state)
         if stored is not None:
+            self._built = state.get("_built", {name: state[name] for name in ARCHITECTURE})
             Z = stored[".inducing_variable.Z"]
             self.model_ = self._build(Z, inducing_points=Z)
             assign_parameters(self.model_, stored)
@@ -264,12 +298,11 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
     def _build(self, X: np.ndarray, **options: Any) -> Any:
         from etgp_viz.rivals.build_model import build
 
-        for name in ("hidden", "dropout", "weight_decay"):
-            options[name] = getattr(self, name)
-        return build(f"etgp-{self.flow}", X, len(self.classes_), **options)
+        options |= self._built
+        return build(f"etgp-{options.pop('flow')}", X, len(self.classes_), **options)
 
     def _check_params(self) -> None:
-        """Check the settings that `build` and `fit` of the package do not check themselves."""
+        """Check all settings before anything is computed."""
         check_choice(self.flow, "flow", FLOWS)
         check_count(self.num_inducing, "num_inducing")
         check_count(self.batch_size, "batch_size")
@@ -278,6 +311,10 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
         check_count(self.samples, "samples")
         check_fraction(self.validation, "validation")
         check_count(self.patience, "patience")
+        check_counts(self.hidden, "hidden")
+        check_fraction(self.dropout, "dropout")
+        check_nonnegative(self.weight_decay, "weight_decay")
+        check_positive(self.learning_rate, "learning_rate")
 
     def _set_scale(self, X: np.ndarray) -> None:
         self.mean_, self.scale_ = np.zeros(X.shape[1]), np.ones(X.shape[1])
@@ -288,6 +325,24 @@ class ETGPClassifier(ClassifierMixin, BaseEstimator):
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         return (X - self.mean_) / self.scale_
+
+    def _warn_of_outliers(self, X: np.ndarray) -> None:
+        """Name the inputs, already scaled, whose rows a few outliers squeeze into one point."""
+        if not self.standardise:
+            return
+        low, high = np.quantile(X, [0.25, 0.75], axis=0)
+        squeezed = np.flatnonzero((high > low) & (high - low < OUTLIERS))
+        if len(squeezed):
+            names = getattr(self, "feature_names_in_", np.arange(X.shape[1]))[squeezed[:5]]
+            more = ", …" if len(squeezed) > 5 else ""
+            warnings.warn(
+                f"X: outliers set the scale of the inputs {', '.join(map(str, names))}{more}: half "
+                f"of the rows lie within {OUTLIERS} standard deviations of each other there, where "
+                "the model can hardly tell them apart. Remove or clip the outliers, take a "
+                "logarithm, or scale the inputs yourself and pass standardise=False.",
+                UserWarning,
+                stacklevel=4,
+            )
 
 
 class _EarlyStop:
@@ -341,8 +396,13 @@ def _from_file(cls: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) 
     if Z.ndim != 2 or Z.shape[1] != D:
         raise ValueError("its inducing points have the wrong shape")
     for key, array in arrays.items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(f"{key} is not finite")
+        is_number = array.dtype.kind == "f" and np.isfinite(array).all()
+        if key not in ("classes", "feature_names") and not is_number:
+            raise ValueError(f"{key} does not hold finite numbers")
+    if not (scale > 0.0).all():
+        raise ValueError("scale is not positive")
+    check_choice(header["labels"], "labels", ("O", "U", "b", "i", "u", "f"))
+    cls(**params)._check_params()
     model = {k.removeprefix(PARAMETER): v for k, v in arrays.items() if k.startswith(PARAMETER)}
     weights = sum(a * b for a, b in pairwise([D, *params["hidden"], C]))
     if weights > sum(array.size for array in model.values()):
@@ -355,7 +415,8 @@ def _from_file(cls: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) 
         "n_features_in_": D,
         "history_": None,
         "model_": model,
-        "_jitter": float(header["jitter"]),
+        "n_iter_": None,
+        "_jitter": check_fraction(header["jitter"], "jitter"),
     }
     if "feature_names" in arrays:
         state["feature_names_in_"] = arrays["feature_names"].astype(object)

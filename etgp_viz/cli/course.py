@@ -11,21 +11,19 @@ __all__ = ["print_report"]
 def print_report(options: Namespace) -> int:
     """Carry out the task that the options name, and return the exit status."""
     task = {"build": _build, "progress": _progress, "times": _times}[options.task]
-    try:
-        return task(options)
-    except (OSError, ValueError) as error:
-        print(f"etgp-viz course: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+    return task(options)
 
 
 def _build(options: Namespace) -> int:
     from nbclient.exceptions import CellExecutionError
 
-    from etgp_viz.course.publish.build import build
+    from etgp_viz.course.publish.build import build, build_assignments
 
     source = lab.shipped_notebooks()
+    if options.grader:
+        for sentence in build_assignments(source, options.output, options.grader, options.lessons):
+            print(f"✓ {sentence}")
+        return 0
     try:
         for sentence in build(source, options.output, options.lessons, handouts=options.handouts):
             print(f"✓ {sentence}")

@@ -26,6 +26,10 @@ EXPLAINED = (
     "draws: Monte Carlo draws of a prediction (0 for quadrature), and the standard error that they "
     "leave in a probability."
 )
+UNENCRYPTED = (
+    "Nothing on the way there is encrypted, and everybody who reaches its port can run code on it "
+    "and here: docs/security.md says how to use tls://."
+)
 ALLOWED = (
     "tries: configurations that the validation rows chose between.\n"
     "patience: steps without a better validation score before the learning rate falls, and at the "
@@ -54,9 +58,6 @@ def print_report(options: Namespace, command: str) -> int:
         table = experiments.carry_out(
             runs, output, workers=options.workers, scheduler=options.scheduler, command=command
         )
-    except (ValueError, OSError) as error:
-        print(f"etgp-viz experiment: {error}")
-        return 2
     except KeyboardInterrupt:
         print(f"\nStopped. Finished runs are in {output}; the same command continues from there.")
         return 130
@@ -98,13 +99,9 @@ def print_claims(options: Namespace) -> int:
     """Check the paper's claims against a result file, or against the results of the package."""
     from etgp_viz.experiments import claims
 
-    try:
-        file = options.results
-        table = experiments.reference() if file is None else experiments.load(file)
-        print(claims.page(table, paper=options.paper_selection))
-    except (ValueError, OSError) as error:
-        print(f"etgp-viz claims: {error}")
-        return 2
+    file = options.results
+    table = experiments.reference() if file is None else experiments.load(file, "results")
+    print(claims.page(table, paper=options.paper_selection))
     return 0
 
 
@@ -178,7 +175,8 @@ def _plan(runs: tuple, open_runs: list, options: Namespace) -> str:
     done, cores = len(runs) - len(open_runs), os.cpu_count() or 1
     count = f"{len(runs)} runs" + (f", {done} of them done" if done else "")
     if options.scheduler is not None:
-        return f"{count}; on the cluster at {options.scheduler}."
+        trust = "" if options.scheduler.startswith("tls://") else f" {UNENCRYPTED}"
+        return f"{count}; on the cluster at {options.scheduler}.{trust}"
     workers = max(options.workers, 1) if options.workers is not None else cores
     minutes = math.ceil(expected_seconds(open_runs, min(workers, cores)) / 60.0)
     return f"{count}; about {minutes} minute{'s' * (minutes != 1)} with {workers} at a time."

@@ -18,11 +18,7 @@ __all__ = ["print_report"]
 
 def print_report(options: Namespace) -> int:
     """Carry out the task that the options name, and return the exit status."""
-    try:
-        return {"init": _init, "start": _start}[options.task](options)
-    except (OSError, ValueError) as error:
-        print(f"etgp-viz class: {error}", file=sys.stderr)
-        return 2
+    return {"init": _init, "start": _start}[options.task](options)
 
 
 def _init(options: Namespace) -> int:

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from etgp_viz.files import write
+from etgp_viz.files import UNREADABLE, read_bytes, reason, write
 
 __all__ = ["copy_notebooks", "shipped_notebooks", "start"]
 
 FIRST = "00_start_here.ipynb"
 MANIFEST = ".shipped.json"
+MAX_MANIFEST = 2**20  # bytes
 #: folder of what JupyterLab takes for its defaults; people's own settings come first
 SETTINGS = Path(__file__).with_name("lab_settings")
 
@@ -39,8 +40,30 @@ def copy_notebooks(source: Path, folder: Path) -> Iterator[str]:
     if folder.resolve() == source.resolve():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    manifest = folder / MANIFEST
-    copied = json.loads(manifest.read_text()) if manifest.exists() else {}
+    copied = _read_manifest(folder / MANIFEST)
+    before = dict(copied)
+    try:
+        yield from _copy(source, folder, copied)
+    finally:  # also after a full disk: what was copied is known to be ours
+        if copied != before:
+            write(folder / MANIFEST, json.dumps(copied, indent=1))
+
+
+def _read_manifest(path: Path) -> dict[str, str]:
+    """Name → digest of what was copied; nothing if the manifest is missing or damaged.
+
+    Without it, a notebook that differs from the shipped one counts as changed by the student.
+    """
+    try:
+        copied = json.loads(read_bytes(path, MAX_MANIFEST))
+    except UNREADABLE:
+        return {}
+    is_ours = isinstance(copied, dict) and all(isinstance(value, str) for value in copied.values())
+    return copied if is_ours else {}
+
+
+def _copy(source: Path, folder: Path, copied: dict[str, str]) -> Iterator[str]:
+    """Copy what may be copied and note its digest; yield a sentence for everything else."""
     for original in sorted(path for path in source.rglob("*") if path.is_file()):
         name = original.relative_to(source).as_posix()
         # Skip what Jupyter leaves behind, and somebody else's progress.
@@ -53,7 +76,6 @@ def copy_notebooks(source: Path, folder: Path) -> Iterator[str]:
         if not copy.exists() or _digest(copy) != digest:
             write(copy, original.read_bytes())
         copied[name] = digest
-    write(manifest, json.dumps(copied, indent=1))
 
 
 def _digest(path: Path) -> str:
@@ -76,7 +98,7 @@ def start(folder: Path, arguments: Sequence[str]) -> int:
         for sentence in copy_notebooks(shipped_notebooks(), folder):
             print(sentence)
     except (OSError, ValueError) as error:
-        print(f"The notebooks could not be copied to {folder}: {error}", file=sys.stderr)
+        print(f"The notebooks could not be copied to {folder}: {reason(error)}", file=sys.stderr)
         return 1
 
     from jupyterlab.labapp import LabApp

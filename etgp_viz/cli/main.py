@@ -60,6 +60,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"etgp-viz {options.verb}: {error}", file=sys.stderr)
         return 1
+    except (ValueError, OSError, MemoryError) as error:  # of what was typed, or of the machine
+        from etgp_viz.files import reason
+
+        is_system = isinstance(error, OSError) and error.strerror
+        problem = reason(error) if is_system else str(error) or type(error).__name__
+        print(f"etgp-viz {options.verb}: {problem}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
 
 
 def _add_doctor(verbs: Any) -> None:
@@ -117,12 +126,12 @@ def _add_timing(verbs: Any) -> None:
     add("--classes", (2, 10, 50), "numbers of classes C (default: 2,10,50)", _numbers)
     add("--num-data", (1000,), "numbers of rows N (default: 1000)", _numbers)
     add("--num-inducing", (100,), "numbers of inducing points M (default: 100)", _numbers)
-    add("--num-inputs", 10, "number of inputs D (default: 10)", int)
-    add("--repeats", 20, "rounds for each model and size (default: 20)", int)
-    add("--sessions", 3, "fresh processes for the rounds of a model and size (default: 3)", int)
-    add("--budget", 120.0, "seconds for each model and size (default: 120)", float)
-    add("--minutes", 4.0, "time limit: start no session that would exceed it (default: 4)", float)
-    add("--memory-limit", None, "GiB for each model (default: half of the free memory)", float)
+    add("--num-inputs", 10, "number of inputs D (default: 10)", _whole)
+    add("--repeats", 20, "rounds for each model and size (default: 20)", _whole)
+    add("--sessions", 3, "fresh processes for the rounds of a model and size (default: 3)", _whole)
+    add("--budget", 120.0, "seconds for each model and size (default: 120)", _number)
+    add("--minutes", 4.0, "time limit: start no session that would exceed it (default: 4)", _number)
+    add("--memory-limit", None, "GiB for each model (default: half of the free memory)", _number)
     add("--out", None, "CSV file for the measurements", Path)
     add("--picture", None, "file for a figure of the race: .png, .svg or .html", Path)
     parser.add_argument("--resume", action="store_true", help="continue the file given by --out")
@@ -158,9 +167,13 @@ def _add_experiment(verbs: Any) -> None:
     add("--models", "only these, such as etgp-tanh,svgp-rbf-shared,speed", _words)
     add("--num-inducing", "numbers of inducing points M instead of the preset's", _numbers)
     add("--seeds", "seeds, separated by commas, instead of the preset's", _numbers)
-    add("--steps", "number of training steps instead of the preset's", int)
-    add("--workers", "processes on this machine (default: one for each core)", int)
-    add("--scheduler", "tcp://host:port of a running Dask scheduler to use instead")
+    add("--steps", "number of training steps instead of the preset's", _whole)
+    add("--workers", "processes on this machine (default: one for each core)", _whole)
+    add(
+        "--scheduler",
+        "address of a running Dask scheduler to use instead: tls://host:port, or tcp://host:port "
+        "in a network that you trust, since whoever reaches that port can run code as you",
+    )
     add("--output", "CSV file for the results (default: experiment-PRESET.csv)", Path)
     _add_paper_selection(parser)
 
@@ -223,6 +236,12 @@ def _add_course(verbs: Any) -> None:
         default=True,
         help="run the notebooks for handouts and slides, which takes minutes",
     )
+    build.add_argument(
+        "--for",
+        dest="grader",
+        choices=("nbgrader", "otter"),
+        help="write assignments for this system instead, with hidden variants of the checks",
+    )
     times = tasks.add_parser("times", help="run the notebooks and compare times with budgets")
     for task in (build, times):
         text = "numbers of lessons, such as 01,06 (default: all)"
@@ -252,9 +271,9 @@ def _add_class(verbs: Any) -> None:
     )
     init.add_argument("folder", type=Path, help="a new folder that students can read")
     text = "number of students working at the same time (default: 20)"
-    init.add_argument("--students", type=int, default=20, help=text)
+    init.add_argument("--students", type=_whole, default=20, help=text)
     text = "memory of the machine in GiB (default: this machine's)"
-    init.add_argument("--memory", type=float, help=text)
+    init.add_argument("--memory", type=_number, help=text)
     tasks.add_parser(
         "start",
         help="update a student's notebooks and start the student's server (the hub runs this)",
@@ -267,4 +286,23 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(",")))
+    return tuple(map(_whole, text.split(",")))
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise _not("a whole number", text) from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise _not("a number", text) from None
+
+
+def _not(expected: str, text: str) -> argparse.ArgumentTypeError:
+    shown = text if len(text) <= 40 else f"{text[:40]}…"
+    return argparse.ArgumentTypeError(f"expected {expected}, got {shown!a}")

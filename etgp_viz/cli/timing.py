@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from etgp_viz import timing
-from etgp_viz.files import replacing, write
+from etgp_viz.files import probe, replacing, write
 
 __all__ = ["format_table", "print_report", "save_figure"]
 
@@ -31,7 +31,8 @@ COLUMNS = {
 def print_report(options: Namespace) -> int:
     """Run the race that the options describe, and return the exit status."""
     try:
-        _check_picture(options.picture)
+        if options.picture is not None:
+            _check_picture(options.picture)
         table = timing.sweep(
             options.models,
             options.classes,
@@ -47,9 +48,6 @@ def print_report(options: Namespace) -> int:
             out=options.out,
             resume=options.resume,
         )
-    except ValueError as error:
-        print(f"etgp-viz timing: {error}")
-        return 2
     except KeyboardInterrupt:
         if options.out is not None:
             print(f"\nStopped. The same command with --resume continues {options.out}.")
@@ -98,6 +96,8 @@ def _longest_axis(table: pd.DataFrame) -> str:
     return max(("classes", "num_inducing", "num_data"), key=lambda axis: table[axis].nunique())
 
 
-def _check_picture(path: Path | None) -> None:
-    if path is not None and path.suffix not in (".png", ".svg", ".html"):
+def _check_picture(path: Path) -> None:
+    """Refuse, before the race, a file that cannot be drawn or written after it."""
+    if path.suffix not in (".png", ".svg", ".html"):
         raise ValueError(f"picture: expected a .png, .svg or .html file, got {path.name}")
+    probe(path, "picture")

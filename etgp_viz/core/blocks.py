@@ -4,12 +4,16 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from etgp_viz.backend import Tensor, tf
 
 __all__ = ["fitting", "in_chunks", "in_row_blocks", "padded"]
 
-ROWS_PER_BLOCK = 128  # compiled code takes rows in blocks that fit into the processor's cache …
-MAX_SHARES = min(os.cpu_count() or 1, 16)  # … and in up to one share of blocks per core
+# Compiled code takes rows in blocks that fit into the processor's cache (L2, in numbers) …
+NUMBERS_PER_BLOCK, MIN_ROWS, MAX_ROWS = 1 << 17, 16, 512
+# … and in up to one share of blocks per core, if each gets so many rows.
+MAX_SHARES, ROWS_PER_SHARE = min(os.cpu_count() or 1, 16), 128
 NUMBERS_PER_CHUNK = 10_000_000  # elsewhere the largest temporary array holds about 80 MB
 
 
@@ -49,20 +53,24 @@ def _extended(tensor: Tensor, extra: int, axis: int) -> Tensor:
 
 
 def in_row_blocks(
-    function: Callable[..., Tensor], tensors: Sequence[Tensor], axes: Sequence[int]
+    function: Callable[..., Tensor],
+    tensors: Sequence[Tensor],
+    axes: Sequence[int],
+    numbers_per_row: int,
 ) -> Tensor:
     """Apply `function` to shares of the rows and join the results along their last axis.
 
-    The axis of rows becomes two, [B, N]: B blocks of N rows. All shares have one shape, so that
-    what is compiled for one serves all; the rows that this adds at the end repeat the last one and
-    are cut off again. `function` returns [B, …, N].
+    The axis of rows becomes two, [B, N]: B blocks of N rows, each with `numbers_per_row`. All
+    shares have one shape, so that what is compiled for one serves all; the rows that this adds at
+    the end repeat the last one and are cut off again. `function` returns [B, …, N].
     """
     num_rows = tensors[0].shape[axes[0]]
     if num_rows is None:  # a graph for any number of rows: one block
         shares, blocks, per_block, extra = 1, 1, -1, 0
     else:
-        shares = min(MAX_SHARES, -(-num_rows // ROWS_PER_BLOCK))
-        blocks = -(-num_rows // (shares * ROWS_PER_BLOCK))
+        shares = min(MAX_SHARES, -(-num_rows // ROWS_PER_SHARE))
+        fit = 1 << round(np.log2(fitting(numbers_per_row, NUMBERS_PER_BLOCK)))
+        blocks = -(-num_rows // (shares * min(max(fit, MIN_ROWS), MAX_ROWS)))
         per_block = -(-num_rows // (shares * blocks))
         extra = shares * blocks * per_block - num_rows
 

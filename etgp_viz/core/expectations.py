@@ -9,7 +9,8 @@ Their arrays are *class-major*: P constrained parameters [B, C, N] of B blocks o
 sums over classes run across contiguous rows and a block stays in the processor's cache.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,17 +18,21 @@ import numpy as np
 
 from etgp_viz.backend import Tensor, tf, tfp
 from etgp_viz.core.flows import Flow, Values
+from etgp_viz.core.hermite import polynomials
 
 __all__ = [
-    "expected_log_likelihood",
-    "expected_log_softmax",
-    "expected_softmax",
-    "gauss_hermite",
-    "log_expected_softmax",
+    *("expected_log_likelihood", "expected_log_softmax", "expected_softmax", "gauss_hermite"),
+    *("log_expected_softmax", "quick_log_softmax", "quick_softmax"),
 ]
 
 DENSE_REACH, DENSE_NODES = 10.0, 1001  # of the dense rule, in deviations
 MAX_NODES = 200  # beyond about 250, NumPy's weights overflow
+# With 8 nodes the estimate is cautious: four tolerances of it, but at most this, are an error below
+# 0.002 for a softmax that steps from one class to another, however steeply.
+FIRST_NODES, FIRST_TOLERANCE = 8, 0.02
+# Set while a training step is traced, which may be computed in float32.
+is_training = ContextVar("is_training", default=False)
+LARGEST_QUICK = 1e4  # float32 knows numbers of this size to three decimals
 
 
 @lru_cache(maxsize=32)
@@ -54,22 +59,15 @@ class Rule(NamedTuple):
     num_nodes: int
     tolerance: float | None = None
     is_dense: bool = True  # whether the last resort is the dense rule
-
-
-class Node(NamedTuple):
-    """A node z, its weight w, and the last four Hermite polynomials at z, normalised."""
-
-    z: Any
-    w: Any
-    last: Any
+    first: int = 0  # fewer nodes to try first; 0 for none
 
 
 @lru_cache(maxsize=32)
 def levels(rule: Rule) -> tuple[np.ndarray, ...]:
     """Nodes, weights and last polynomials of all levels in one table, and where levels start.
 
-    The rule itself, one of four times as many nodes, and (`is_dense`) a trapezium rule dense
-    enough for steps of any slope, for which no coefficients are needed.
+    Fewer nodes (`first`), the rule itself, one of four times as many nodes, and (`is_dense`) a
+    trapezium rule dense enough for steps of any slope, for which no coefficients are needed.
     """
     Q = rule.num_nodes
     grids = [gauss_hermite(Q)]
@@ -77,8 +75,9 @@ def levels(rule: Rule) -> tuple[np.ndarray, ...]:
         z = np.linspace(-DENSE_REACH, DENSE_REACH, DENSE_NODES)
         density = np.exp(-0.5 * z**2)
         grids += [gauss_hermite(finer(Q)), (z, density / density.sum())][: 1 + rule.is_dense]
+        grids = [gauss_hermite(rule.first), *grids] if 0 < rule.first < Q else grids
     last = [
-        _last_polynomials(z) if k < 2 else np.zeros((len(z), 4)) for k, (z, _) in enumerate(grids)
+        _last_polynomials(z) if len(z) < DENSE_NODES else np.zeros((len(z), 4)) for z, _ in grids
     ]
     z, w = (np.concatenate(parts) for parts in zip(*grids, strict=True))
     starts = np.cumsum([0, *(len(z) for z, _ in grids)])
@@ -91,12 +90,8 @@ def finer(Q: int) -> int:
 
 
 def _last_polynomials(z: np.ndarray) -> np.ndarray:
-    """He_k(z)/√k! for k = Q − 4 … Q − 1 at the Q nodes: [Q, 4], by their recurrence."""
-    polynomials = [np.zeros_like(z)] * 4 + [np.ones_like(z)]
-    for k in range(1, len(z)):
-        before, now = polynomials[-2:]
-        polynomials.append((z * now - np.sqrt(k - 1) * before) / np.sqrt(k))
-    return np.stack(polynomials[-4:], axis=-1)
+    """He_k(z)/√k! for k = Q − 4 … Q − 1 at the Q nodes: [Q, 4]."""
+    return np.pad(polynomials(z, len(z) - 1), [(0, 0), (4, 0)])[:, -4:]
 
 
 def expected_log_likelihood(
@@ -147,75 +142,105 @@ def average(values: Tensor, Q: int) -> Tensor:
 
 
 def expected_log_softmax(
-    flow: Flow,
-    mean: Tensor,
-    deviation: Tensor,
-    values: Values,
-    labels: Tensor,
-    Q: int,
-    tolerance: float | None = None,
-    is_dense: bool = True,
+    flow: Flow, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor, *rule: Any
 ) -> Tensor:
     """E[log softmax(f^1, …, f^C)_y] of each row ``[B, N]``, with labels y in 0..C−1 ``[B, N]``.
 
     Mean and deviation µ, σ ``[B, N]`` are those of f0; values are the P constrained parameters of
-    the flow, each ``[B, C, N]``. Where the `tolerance` is exceeded, finer rules are used (`Rule`).
+    the flow, each ``[B, C, N]``; then come the fields of a `Rule`.
     """
-    outputs = 3 + flow.num_params
-    compiled = _over_blocks(
-        _value_and_gradients, flow, Rule(Q, tolerance, is_dense), num_outputs=outputs
-    )
-    return differentiable(
-        lambda mean, deviation, *values: compiled(mean, deviation, values, labels),
-        *(mean, deviation, *values),
-    )
+    compiled = _over_blocks(_value_and_gradients, flow, Rule(*rule), 4 + flow.num_params)
+
+    def value_and_pull_back(mean: Tensor, deviation: Tensor, *values: Tensor) -> tuple:
+        value, _, *gradients = compiled(mean, deviation, values, labels)
+        return by_rows(value, *gradients)
+
+    return differentiable(value_and_pull_back, mean, deviation, *values)
+
+
+def quick_log_softmax(
+    flow: Flow, rule: Rule, mean: Tensor, deviation: Tensor, h: Tensor, W: Tensor, labels: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The same in float32, and whether rounding is negligible in all rows.
+
+    Raw parameters are h W, with the network's last layer h ``[B, N, H]`` and weights W ``[H, P·C]``
+    (`FlowNetwork.last_layer`). Nothing of size P·C·N is stored but these and their gradient.
+    """
+    compiled = _over_blocks(_from_raw, flow, rule._replace(first=FIRST_NODES), 5)
+
+    def value_and_pull_back(*inputs: Tensor) -> tuple[Any, Callable]:
+        mean, deviation, h, W = (tf.cast(x, tf.float32) for x in inputs)
+        value, size, *by_moments, by_raw = compiled(mean, deviation, raw_params(flow, h, W), labels)
+        by_raw = tf.reshape(by_raw, [by_raw.shape[0], W.shape[1], -1])  # [B, P·C, N]
+
+        def pull_back(upstream: Tensor) -> list[Tensor]:
+            upstream = tf.cast(upstream, tf.float32)
+            by_h = tf.matmul(by_raw, W, transpose_a=True, transpose_b=True)  # [B, N, H]
+            by_W = tf.einsum("bnh,bkn->hk", h * upstream[..., None], by_raw)
+            parts = [*(upstream * by for by in by_moments), by_h * upstream[..., None], by_W]
+            return [tf.cast(by, x.dtype) for by, x in zip(parts, inputs, strict=True)]
+
+        is_safe = tf.reduce_all(size <= LARGEST_QUICK * (1.0 - value))
+        return (tf.cast(value, inputs[0].dtype), is_safe), pull_back
+
+    return differentiable(value_and_pull_back, mean, deviation, h, W)
 
 
 def expected_softmax(
-    flow: Flow,
-    mean: Tensor,
-    deviation: Tensor,
-    values: Values,
-    Q: int,
-    tolerance: float | None = None,
-    is_dense: bool = True,
+    flow: Flow, mean: Tensor, deviation: Tensor, values: Values, *rule: Any
 ) -> Tensor:
     """Class probabilities E[softmax(f^1, …, f^C)] ``[B, C, N]``; arguments as above."""
+    return _softmax_and_size(flow, Rule(*rule), mean, deviation, *values)[0]
 
-    def as_written(g: Tensor) -> Tensor:
-        return tf.tensordot(gauss_hermite(Q)[1], tf.nn.softmax(g, axis=2), 1)
 
-    inputs = [mean, deviation, *values]
-    return _prediction(_probabilities, as_written, flow, Rule(Q, tolerance, is_dense), inputs)
+def quick_softmax(
+    flow: Flow, rule: Rule, mean: Tensor, deviation: Tensor, h: Tensor, W: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The same in float32, and whether rounding is negligible in all rows."""
+    quick_mean, quick_deviation, *last = (tf.cast(x, tf.float32) for x in (mean, deviation, h, W))
+    values = flow.constrained(tf.unstack(raw_params(flow, *last), axis=1))
+    rule = rule._replace(first=FIRST_NODES)
+    p, size = _softmax_and_size(flow, rule, quick_mean, quick_deviation, *values)
+    return tf.cast(p, mean.dtype), tf.reduce_all(size <= LARGEST_QUICK)
 
 
 def log_expected_softmax(
-    flow: Flow,
-    mean: Tensor,
-    deviation: Tensor,
-    values: Values,
-    labels: Tensor,
-    Q: int,
-    tolerance: float | None = None,
-    is_dense: bool = True,
+    flow: Flow, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor, *rule: Any
 ) -> Tensor:
     """log E[softmax(f^1, …, f^C)_y] of each row ``[B, N]``, without underflow."""
 
     def as_written(g: Tensor) -> Tensor:
         one_hot = tf.one_hot(labels, g.shape[2], axis=1, dtype=g.dtype)
         log_p = tf.reduce_sum(one_hot * tf.nn.log_softmax(g, axis=2), axis=2)
-        log_weights = np.log(gauss_hermite(Q)[1])[:, None, None]
+        log_weights = np.log(gauss_hermite(rule[0])[1])[:, None, None]
         return tf.reduce_logsumexp(log_weights + log_p, axis=0)
 
-    inputs = [mean, deviation, *values]
+    compiled = _over_blocks(_log_probability, flow, Rule(*rule), 1)
     return _prediction(
-        _log_probability, as_written, flow, Rule(Q, tolerance, is_dense), inputs, labels
-    )
+        lambda *inputs: compiled(*inputs, labels),
+        as_written,
+        flow,
+        rule[0],
+        mean,
+        deviation,
+        *values,
+    )[0]
+
+
+def _softmax_and_size(flow: Flow, rule: Rule, *inputs: Tensor) -> list[Tensor]:
+    """E[softmax(f^1, …, f^C)], and the mean size of the largest process."""
+
+    def as_written(g: Tensor) -> Tensor:
+        weights = gauss_hermite(rule.num_nodes)[1].astype(g.dtype.as_numpy_dtype)
+        return tf.tensordot(weights, tf.nn.softmax(g, axis=2), 1)
+
+    loop = _over_blocks(_probabilities, flow, rule, 2)
+    return _prediction(loop, as_written, flow, rule.num_nodes, *inputs)
 
 
 def _prediction(
-    loop: Callable, as_written: Callable, flow: Flow, rule: Rule, inputs: Values, *labels: Tensor
-) -> Tensor:
+    compiled: Callable, as_written: Callable, flow: Flow, Q: int, *inputs: Tensor
+) -> list[Tensor]:
     """A prediction by its compiled loop, with its gradient by the rule as written.
 
     `as_written` takes the processes at all Q nodes [Q, B, C, N]. Gradients of predictions are
@@ -223,27 +248,35 @@ def _prediction(
     """
 
     @tf.custom_gradient
-    def prediction(*inputs: Tensor) -> tuple[Tensor, Callable]:
-        def gradient(upstream: Tensor) -> list[Tensor]:
+    def prediction(*inputs: Tensor) -> tuple[list[Tensor], Callable]:
+        def gradient(upstream: Tensor, *_: Tensor) -> list[Tensor]:
             with tf.GradientTape() as tape:
                 tape.watch(inputs)
                 mean, deviation, *values = inputs
-                nodes = gauss_hermite(rule.num_nodes)[0][:, None, None, None]
+                nodes = gauss_hermite(Q)[0][:, None, None, None].astype(mean.dtype.as_numpy_dtype)
                 f0 = mean[:, None] + nodes * deviation[:, None]
                 result = as_written(flow._forward(f0, values))
             return tape.gradient(result, inputs, upstream)
 
         # Hidden from any tape, which could not differentiate the compiled loop.
         mean, deviation, *values = map(tf.stop_gradient, inputs)
-        return _over_blocks(loop, flow, rule)(mean, deviation, values, *labels)[0], gradient
+        return compiled(mean, deviation, values), gradient
 
     return prediction(*map(tf.convert_to_tensor, inputs))
 
 
+def raw_params(flow: Flow, h: Tensor, W: Tensor) -> Tensor:
+    """Raw parameters [B, P, C, N] from the network's last layer, h [B, N, H] and W [H, P·C]."""
+    product = tf.matmul(W, h, transpose_a=True, transpose_b=True)
+    return tf.reshape(product, [h.shape[0], flow.num_params, W.shape[1] // flow.num_params, -1])
+
+
+# What is computed instead in training steps and in averages over draws.
+QUICK: Any = {expected_log_softmax: quick_log_softmax, expected_softmax: quick_softmax}
+
+
 @lru_cache(maxsize=96)
-def _over_blocks(
-    loop: Callable, flow: Flow, rule: Rule, num_outputs: int = 1
-) -> Callable[..., Any]:
+def _over_blocks(loop: Callable, flow: Flow, rule: Rule, num_outputs: int) -> Callable[..., Any]:
     """``loop(flow, rule, µ [N], σ [N], values P × [C, N], …)``, compiled for inputs [B, …]."""
 
     @tf.function(jit_compile=True, autograph=False)
@@ -256,24 +289,48 @@ def _over_blocks(
     return over_blocks
 
 
+# ------------------------------------------------------------------ compiled sums over nodes
+
+
+def _from_raw(
+    flow: Flow, rule: Rule, mean: Tensor, deviation: Tensor, raw: Tensor, labels: Tensor
+) -> list[Tensor]:
+    """`_value_and_gradients` with one gradient for all raw parameters [P, C, N]."""
+    with tf.GradientTape() as tape:
+        tape.watch(raw)
+        values = flow.constrained(tf.unstack(raw))
+    outputs = _value_and_gradients(flow, rule, mean, deviation, values, labels)
+    gradients = [*outputs[2:4], tape.gradient(values, raw, outputs[4:])]
+    # After an overflow these gradients are not used, but are multiplied by zero.
+    finite = (tf.where(tf.math.is_finite(by), by, tf.zeros_like(by)) for by in gradients)
+    return [*outputs[:2], *finite]
+
+
 def _value_and_gradients(
     flow: Flow, rule: Rule, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
 ) -> list[Tensor]:
-    """E[log softmax(f^1, …, f^C)_y] and its gradients in µ, σ and each parameter."""
+    """E[log softmax(f^1, …, f^C)_y], the size of its terms, and gradients in µ, σ and parameters.
 
-    def add_node(node: Node, sums: list[Tensor], last: Tensor) -> tuple:
-        f0 = mean + node.z * deviation
+    The value has a rounding error of about its size times the precision.
+    """
+
+    def add_node(z: Tensor, w: Tensor, sums: list[Tensor]) -> tuple:
+        f0 = mean + z * deviation
+        f0_of_class = tf.broadcast_to(f0, tf.shape(values[0]))  # one sum over classes, not several
         with tf.GradientTape() as tape:
-            tape.watch([f0, *values])
-            log_p = _log_softmax(flow._forward(f0, values), labels)
-            term = node.w * log_p
-        by_f0, *by_values = tape.gradient(term, [f0, *values])
-        terms = [term, by_f0, node.z * by_f0, *by_values]
+            tape.watch([f0_of_class, *values])
+            g = flow._forward(f0_of_class, values)
+            log_p = _log_softmax(g, labels)
+            term = w * log_p
+        by_f0_of_class, *by_values = tape.gradient(term, [f0_of_class, *values])
+        by_f0 = tf.reduce_sum(by_f0_of_class, axis=0)
+        size = w * tf.abs(tf.reduce_max(g, axis=0)) + tf.abs(f0 * by_f0)
+        terms = [term, size, by_f0, z * by_f0, *by_values]
         sums = [total + term for total, term in zip(sums, terms, strict=True)]
         # Far out, where weights are 1e-13, log p may be −1e6: that is bent to values above −10.
-        return sums, last + node.last * (node.w * log_p / (1.0 - 0.1 * log_p))
+        return sums, log_p / (1.0 - 0.1 * log_p), 1.0
 
-    start = [tf.zeros_like(x) for x in (mean, mean, deviation, *values)]
+    start = [tf.zeros_like(x) for x in (mean, mean, mean, deviation, *values)]
     # An ELBO is a sum over rows: their mean error counts.
     return _integrate(rule, add_node, tf.reduce_mean, start, mean)
 
@@ -281,31 +338,32 @@ def _value_and_gradients(
 def _probabilities(
     flow: Flow, rule: Rule, mean: Tensor, deviation: Tensor, values: Values
 ) -> list[Tensor]:
+    """E[softmax(f^1, …, f^C)], and the mean size of the largest process."""
     # Sums over classes, as many as the binary digits of C, with signs that are those of the class's
     # number: a step from any class to any other shows in one of them.
     classes = np.arange(values[0].shape[0])
     signs = 2.0 * (classes >> np.arange(int(classes[-1]).bit_length())[:, None] & 1) - 1.0  # [K, C]
 
-    def add_node(node: Node, sums: list[Tensor], last: Tensor) -> tuple:
-        g = flow._forward(mean + node.z * deviation, values)
-        unnormalised = tf.exp(g - tf.reduce_max(g, axis=0))
-        share = node.w / tf.reduce_sum(unnormalised, axis=0)
-        mixed = tf.matmul(signs, unnormalised) * share  # [K, N]
-        return [sums[0] + unnormalised * share], last + node.last[:, None] * mixed
+    def add_node(z: Tensor, w: Tensor, sums: list[Tensor]) -> tuple:
+        g = flow._forward(mean + z * deviation, values)
+        largest = tf.reduce_max(g, axis=0)
+        unnormalised = tf.exp(g - largest)
+        p = unnormalised * (1.0 / tf.reduce_sum(unnormalised, axis=0))
+        sums = [sums[0] + w * p, sums[1] + w * tf.abs(largest)]
+        return sums, tf.matmul(tf.cast(signs, p.dtype), p), 1.0  # [K, N]
 
-    start = [tf.zeros_like(values[0])]
+    start = [tf.zeros_like(values[0]), tf.zeros_like(mean)]
     return _integrate(rule, add_node, tf.reduce_max, start, mean, len(signs))
 
 
 def _log_probability(
     flow: Flow, rule: Rule, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
 ) -> list[Tensor]:
-    def add_node(node: Node, sums: list[Tensor], last: Tensor) -> tuple:
-        log_p = _log_softmax(flow._forward(mean + node.z * deviation, values), labels)
-        term = log_p + tf.math.log(node.w)
-        total = tfp.math.log_add_exp(sums[0], term)
+    def add_node(z: Tensor, w: Tensor, sums: list[Tensor]) -> tuple:
+        log_p = _log_softmax(flow._forward(mean + z * deviation, values), labels)
+        total = tfp.math.log_add_exp(sums[0], log_p + tf.math.log(w))
         # In units of the sum so far, since the sum itself may underflow.
-        return [total], last * tf.exp(sums[0] - total) + node.last * tf.exp(term - total)
+        return [total], tf.exp(log_p - total), tf.exp(sums[0] - total)
 
     start = [tf.fill(tf.shape(mean), tf.constant(-np.inf, mean.dtype))]
     return _integrate(rule, add_node, tf.reduce_max, start, mean)
@@ -321,31 +379,36 @@ def _integrate(
 ) -> list[Tensor]:
     """Sums over the nodes, and over those of the next finer rule while the tolerance is exceeded.
 
-    ``add_node(node, totals, last)`` adds a node's terms; ``last`` [4, *sums, N] becomes the last
-    Hermite coefficients of each row. ``over_rows`` makes one error of those of all rows. A row
-    whose own error is small keeps its value, whatever rows it shares a block with.
+    ``add_node(z, w, totals)`` adds the terms of a node and weight. It also returns the integrand
+    [*sums, N], for its last Hermite coefficients, and by what their sums so far are multiplied.
+    ``over_rows`` makes one error of those of all rows. A row whose own error is small keeps its
+    value, whatever rows it shares a block with.
     """
     z, w, last, starts = levels(rule)
-    tolerance = rule.tolerance or 0.0
+    z, w, last = (x.astype(mean.dtype.as_numpy_dtype) for x in (z, w, w[:, None] * last))
+    tolerances = np.full(len(starts) - 1, rule.tolerance or np.inf, z.dtype)
+    if starts[1] < rule.num_nodes:
+        tolerances[0] = min(4.0 * tolerances[0], FIRST_TOLERANCE)
 
     def over_level(level: Tensor, coarse: list[Tensor], errors: Tensor) -> tuple:
         def step(q: Tensor, totals: list[Tensor], last_sums: Tensor) -> tuple:
-            node = Node(tf.gather(z, q), tf.gather(w, q), tf.gather(last, q)[:, None])
-            return q + 1, *add_node(node, totals, last_sums)
+            totals, value, kept = add_node(tf.gather(z, q), tf.gather(w, q), totals)
+            polynomials = tf.reshape(tf.gather(last, q), [4, *[1] * len(value.shape)])
+            return q + 1, totals, last_sums * kept + polynomials * value
 
         end = tf.gather(starts, level + 1)
         nothing = tf.zeros([4, *sums, tf.shape(mean)[0]], mean.dtype)
         state = tf.gather(starts, level), start, nothing
         _, fine, last_sums = tf.while_loop(lambda q, *_: q < end, step, state)
-        fine_errors = tf.norm(last_sums, axis=0)
+        fine_errors = tf.norm(last_sums, axis=0) / tf.gather(tolerances, level)
         if sums:
             fine_errors = tf.reduce_max(fine_errors, axis=0)
-        is_good = errors <= tolerance
+        is_good = errors <= 1.0  # in units of the tolerance
         chosen = [tf.where(is_good, *pair) for pair in zip(coarse, fine, strict=True)]
         return level + 1, chosen, tf.where(is_good, errors, fine_errors)
 
     def is_coarse(level: Tensor, _: list[Tensor], errors: Tensor) -> Tensor:
-        return (level == 0) | ((level < len(starts) - 1) & (over_rows(errors) > tolerance))
+        return (level == 0) | ((level < len(starts) - 1) & (over_rows(errors) > 1.0))
 
     unknown = tf.fill(tf.shape(mean), tf.constant(np.inf, mean.dtype))
     _, totals, _ = tf.while_loop(is_coarse, over_level, (0, start, unknown))
@@ -368,26 +431,35 @@ def _log_softmax(g: Tensor, labels: Tensor) -> Tensor:
     return log_softmax(g)
 
 
-def differentiable(value_and_gradients: Callable[..., Sequence[Tensor]], *inputs: Tensor) -> Tensor:
-    """One value per row, with gradients that were computed along with it.
+def differentiable(value_and_pull_back: Callable[..., tuple], *inputs: Tensor) -> Any:
+    """A value (or several) with gradients that were computed along with it.
 
-    ``value_and_gradients(*inputs)`` returns the value [..., N] and its gradient in each input; a
-    class axis may follow their first axis. Tapes do not record the inside. Differentiating the
-    gradients again is an error, since second derivatives are not computed.
+    ``value_and_pull_back(*inputs)`` returns the value and a function from its upstream gradient to
+    the gradients in each input. Tapes do not record the inside. Differentiating the gradients again
+    is an error, since second derivatives are not computed.
     """
 
     @tf.custom_gradient
-    def expectation(*inputs: Tensor) -> tuple[Tensor, Callable]:
-        value, *gradients = value_and_gradients(*map(tf.stop_gradient, inputs))
+    def expectation(*inputs: Tensor) -> tuple[Any, Callable]:
+        value, pull_back = value_and_pull_back(*map(tf.stop_gradient, inputs))
 
         def refuse(*_: Tensor) -> None:
             raise LookupError("second derivatives of a compiled expectation are not available")
 
         @tf.custom_gradient
         def pulled_back(upstream: Tensor, *_: Tensor) -> tuple[tuple[Tensor, ...], Callable]:
-            by_rank = {value.shape.rank: upstream, value.shape.rank + 1: upstream[:, None]}
-            return tuple(gradient * by_rank[gradient.shape.rank] for gradient in gradients), refuse
+            return tuple(pull_back(upstream)), refuse
 
-        return value, lambda upstream: pulled_back(upstream, *inputs)
+        return value, lambda upstream, *_: pulled_back(upstream, *inputs)
 
     return expectation(*map(tf.convert_to_tensor, inputs))
+
+
+def by_rows(value: Tensor, *gradients: Tensor) -> tuple[Tensor, Callable]:
+    """A value [..., N] and its pull-back; a class axis may follow the gradients' first axis."""
+
+    def pull_back(upstream: Tensor) -> list[Tensor]:
+        by_rank = {value.shape.rank: upstream, value.shape.rank + 1: upstream[:, None]}
+        return [gradient * by_rank[gradient.shape.rank] for gradient in gradients]
+
+    return value, pull_back

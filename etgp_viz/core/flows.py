@@ -110,11 +110,13 @@ class Flow(ABC):
         """Raw ``params[..., P]`` as P constrained tensors ``[...]``."""
         params, P = _tensor(params), self.num_params
         if params.shape.rank == 0 or params.shape[axis] != P:
-            names = ", ".join(self.param_names) or "none"
-            expected = f"an axis {axis} of {P} raw parameters ({names}) for {self}"
-            fail("params", expected, f"shape {tuple(params.shape)}.")
-        columns = zip(self.params, tf.unstack(params, P, axis) if P else [], strict=True)
-        return [tf.math.softplus(raw) if param.positive else raw for param, raw in columns]
+            fail("params", f"an axis {axis} of {P} raw {self.param_names}", f"{params.shape}")
+        return self.constrained(tf.unstack(params, P, axis) if P else [])
+
+    def constrained(self, columns: Values) -> list[Tensor]:
+        """P raw tensors as P constrained ones, of the same precision."""
+        pairs = zip(self.params, columns, strict=True)
+        return [tf.math.softplus(raw) if param.positive else raw for param, raw in pairs]
 
     @check_shapes("params: [batch..., P]", "return: [batch..., P]")
     def constrain(self, params: TensorLike) -> Tensor:
@@ -124,12 +126,14 @@ class Flow(ABC):
     @check_shapes("values: [batch..., P]", "return: [batch..., P]")
     def unconstrain(self, values: TensorLike) -> Tensor:
         """Raw parameters ``[..., P]`` from those of the formulas; the inverse of `constrain`."""
-        values = _tensor(values)
+        values, expected = _tensor(values), f"{self.num_params} parameters of {self}"
         positive = [param.positive for param in self.params]
+        if values.shape[-1] != self.num_params:
+            fail("values", expected, f"shape {tuple(values.shape)}")
         safe = tf.where(positive, values, tf.ones_like(values))
         if not tf.is_symbolic_tensor(safe) and np.any(safe <= 0.0):
             names = [param.name for param in self.params if param.positive]
-            raise ValueError(f"values: {', '.join(names)} of {self} must be positive.")
+            fail("values", f"{expected} with positive {', '.join(names)}", f"{np.min(safe):.3g}")
         # softplus⁻¹(v) = v + log(1 − e^(−v))
         return tf.where(positive, safe + tf.math.log(-tf.math.expm1(-safe)), values)
 
@@ -415,9 +419,10 @@ def _asinh(f: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     """
     root = tf.sqrt(1.0 + f * f)
     x = tf.abs(f) + root
-    guess = tf.cast(tf.math.log(tf.cast(x, tf.float32)), f.dtype)
-    grown = tf.exp(guess)
-    log_x = guess + 2.0 * (x - grown) / (x + grown)
+    log_x = tf.cast(tf.math.log(tf.cast(x, tf.float32)), f.dtype)
+    if f.dtype != tf.float32:
+        grown = tf.exp(log_x)
+        log_x += 2.0 * (x - grown) / (x + grown)
     return tf.sign(f) * log_x, lambda upstream: upstream / root
 
 

@@ -14,7 +14,6 @@ which converges exponentially for these integrands, on a grid that is refined un
 every second node gives the same result.
 """
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -24,7 +23,7 @@ from etgp_viz.checks import check_count, check_positive
 from etgp_viz.core.conditional import SMALLEST_VARIANCE
 from etgp_viz.core.flows import Flow
 
-__all__ = ["MAX_ORDER", "HermiteSeries", "hermite_series", "joint_moments"]
+__all__ = ["MAX_ORDER", "expand", "joint_moments", "mehler", "polynomials", "standardised"]
 
 MAX_ORDER = 400
 # The rule covers |z| ≤ REACH, enough for f^c = exp(6 z) or z²⁰.
@@ -35,102 +34,6 @@ LEVELS = ((257, 50), (513, 100), (1025, 200), (2049, MAX_ORDER), (4097, MAX_ORDE
 RULE_TOLERANCE = 1e-8
 # Entries of a matrix that are summed at a time: they stay in the processor's cache.
 BLOCK = 2**16
-
-
-@dataclass(frozen=True)
-class HermiteSeries:
-    """The Hermite coefficients of C warps at N inputs, and an estimate of the error they leave."""
-
-    correlation: np.ndarray  # ρ of f0 [N, N]
-    # h_n^c(x) for n = 0..order [C, N, order + 1]; n = 0 is the mean of f^c(x)
-    coefficients: np.ndarray
-    # Σ_{n > order} h_n^c(x)², the variance that the series leaves out [C, N]
-    remainder: np.ndarray
-    # √(Σ_n (error of h_n^c(x))²) of the rule, from above: that of half its nodes [C, N]
-    rule_error: np.ndarray
-
-    @property
-    def order(self) -> int:
-        """The power of ρ at which the series ends."""
-        return self.coefficients.shape[-1] - 1
-
-    def term(self, n: int, c: int, d: int) -> np.ndarray:
-        """The n-th term of Cov[f^c, f^d] ``[N, N]``, n = 1..order."""
-        check_count(n, "n", minimum=1, maximum=self.order)
-        h = self.coefficients
-        return h[c, :, n, None] * h[d, None, :, n] * self.correlation**n
-
-    def pair(self, c: int, d: int) -> np.ndarray:
-        """Cov[f^c, f^d] ``[N, N]``."""
-        return _mehler(self.correlation, self.coefficients[c], self.coefficients[d])
-
-    def error_estimate(self, c: int, d: int) -> np.ndarray:
-        """An estimate, from above, of the error of `pair` ``[N, N]``.
-
-        By Cauchy and Schwarz the terms left out sum to |Σ_{n>m} h_n^c h_n^d ρⁿ| ≤ |ρ|^(m+1)
-        √(remainder^c remainder^d), and an error e of the coefficients, in the Euclidean norm, to
-        |ρ| (‖h^c‖ e^d + ‖h^d‖ e^c). The second part is an estimate: e is that of a coarser rule.
-        """
-        rho, size = np.abs(self.correlation), np.linalg.norm(self.coefficients[:, :, 1:], axis=-1)
-        cut = rho ** (self.order + 1) * np.sqrt(np.outer(self.remainder[c], self.remainder[d]))
-        wrong = np.outer(size[c], self.rule_error[d]) + np.outer(self.rule_error[c], size[d])
-        return cut + rho * wrong
-
-    truncation_error = error_estimate  # its name in version 0.1
-
-    def joint(self) -> np.ndarray:
-        """Covariance of all C processes stacked ``[C·N, C·N]``."""
-        C = len(self.coefficients)
-        stacked = np.concatenate(self.coefficients)  # [C·N, order + 1]
-        return _mehler(np.tile(self.correlation, (C, C)), stacked, stacked)
-
-    def up_to(self, order: int) -> "HermiteSeries":
-        """The series truncated at a lower order; what is cut off joins the remainder."""
-        check_count(order, "order", maximum=self.order)
-        kept, cut = np.split(self.coefficients, [order + 1], axis=-1)
-        left = self.remainder + np.sum(cut**2, axis=-1)
-        return HermiteSeries(self.correlation, kept, left, self.rule_error)
-
-    def every(self, step: int) -> "HermiteSeries":
-        """The series at every `step`-th input only."""
-        check_count(step, "step")
-        parts = (part[:, ::step] for part in (self.coefficients, self.remainder, self.rule_error))
-        return HermiteSeries(self.correlation[::step, ::step], *parts)
-
-
-@check_shapes("K: [N, N]", "params: [C, N, P]", "mean: [N]")
-def hermite_series(
-    K: np.ndarray,
-    flow: Flow,
-    params: np.ndarray,
-    *,
-    mean: np.ndarray | None = None,
-    order: int | None = None,
-    tolerance: float = 1e-6,
-) -> HermiteSeries:
-    """The Hermite series of C warps of f0 ~ N(mean, K).
-
-    Parameters
-    ----------
-    K, mean : covariance ``[N, N]`` and mean ``[N]`` of f0 at N inputs; None for mean zero
-    flow, params : the family of maps G, and raw parameters of the C flows there ``[C, N, P]``
-    order, tolerance : last term of the series; None for the lowest order whose `remainder` is
-        below `tolerance` times the largest variance for every class and input, or MAX_ORDER
-
-    Returns
-    -------
-    a `HermiteSeries`
-    """
-    K = np.asarray(K, dtype=float)
-    if not np.all(np.diag(K) > 0.0):
-        raise ValueError("K: expected a positive variance at every input")
-    C, N, P = params.shape
-    mean = np.zeros(N) if mean is None else np.asarray(mean, dtype=float)
-    deviation, correlation = _standardised(K)
-    rows = (np.tile(mean, C), np.tile(deviation, C), np.reshape(params, (C * N, P)))
-    h, remainder, rule_error, _ = _expand(flow, *rows, order, tolerance)
-    parts = (h.reshape(C, N, -1), remainder.reshape(C, N), rule_error.reshape(C, N))
-    return HermiteSeries(correlation, *parts)
 
 
 @check_shapes("mean: [N]", "K: [N, N]", "params: [S, N, C, P]", "return[0]: [N, C]")
@@ -163,7 +66,7 @@ def joint_moments(
     mean ``[N, C]``, and covariance ``[C, N, N]`` or ``[N, C, N, C]``, the shapes of GPflow
     """
     S, N, C, P = params.shape
-    deviation, correlation = _standardised(K)
+    deviation, correlation = standardised(K)
     nearest = np.max(np.abs(correlation - np.eye(N)), axis=1)  # largest |ρ| of two inputs
     # R rows form one matrix: those of one class, or all, row n·C + c being class c at input n.
     groups = params.reshape(S, 1, N * C, P) if full_output_cov else np.moveaxis(params, 2, 1)
@@ -172,7 +75,7 @@ def joint_moments(
     means, covariance = np.empty((S, G, R)), np.zeros((G, R, R))
     for s, g in np.ndindex(S, G):
         rows_of_f0 = mean[inputs], deviation[inputs], groups[s, g]
-        h, *_, values = _expand(flow, *rows_of_f0, None, 0.5 * tolerance, nearest[inputs])
+        h, *_, values = expand(flow, *rows_of_f0, None, 0.5 * tolerance, nearest[inputs])
         means[s, g] = h[:, 0]
         # The rest, values valuesᵀ − h hᵀ, as one product.
         factor, both = np.hstack([values, -h[:, 1:]]), tf.constant(np.hstack([values, h[:, 1:]]).T)
@@ -180,7 +83,7 @@ def joint_moments(
             rows = slice(start, start + size)
             rho = correlation[np.ix_(inputs[rows], inputs)]
             rest = _product(factor[rows], both)
-            covariance[g, rows] += _mehler(rho, h[rows], h, rest) / S
+            covariance[g, rows] += mehler(rho, h[rows], h, rest) / S
     spread = means - means.mean(axis=0)
     if S > 1:
         covariance += np.einsum("sgi,sgj->gij", spread, spread) / S
@@ -189,7 +92,7 @@ def joint_moments(
     return means.mean(axis=0).T, covariance
 
 
-def _standardised(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def standardised(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Standard deviations [N] and correlations [N, N] of a covariance."""
     deviation = np.sqrt(np.maximum(np.diag(K), SMALLEST_VARIANCE))
     correlation = np.clip(K / np.outer(deviation, deviation), -1.0, 1.0)
@@ -197,7 +100,7 @@ def _standardised(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return deviation, correlation
 
 
-def _expand(
+def expand(
     flow: Flow,
     mean: np.ndarray,
     deviation: np.ndarray,
@@ -242,7 +145,7 @@ def _expand(
             break
     if order is None:
         order = int(enough[0]) + 1 if enough.size else MAX_ORDER
-    h = np.asfortranarray(h[:, : order + 1])  # by order, as `_mehler` reads them
+    h = np.asfortranarray(h[:, : order + 1])  # by order, as `mehler` reads them
     return h, left[:, order - 1], rule_error, values * np.sqrt(weights)
 
 
@@ -251,7 +154,7 @@ def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return tf.matmul(left, right).numpy()
 
 
-def _mehler(
+def mehler(
     rho: np.ndarray, left: np.ndarray, right: np.ndarray, rest: np.ndarray | float = 0.0
 ) -> np.ndarray:
     """Σ_{n=1..m} left_n right_nᵀ ⊙ ρⁿ + rest ⊙ ρ^(m+1), by Horner's rule: Hadamard products."""
@@ -269,10 +172,10 @@ def _rule(num_nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nodes and weights [Q], and weighted polynomials [Q, MAX_ORDER + 1]: h = G(nodes) @ these."""
     nodes = np.linspace(-REACH, REACH, num_nodes)
     weights = (nodes[1] - nodes[0]) * np.exp(-0.5 * nodes**2) / np.sqrt(2.0 * np.pi)
-    return nodes, weights, weights[:, None] * _hermite_polynomials(nodes, MAX_ORDER)
+    return nodes, weights, weights[:, None] * polynomials(nodes, MAX_ORDER)
 
 
-def _hermite_polynomials(z: np.ndarray, order: int) -> np.ndarray:
+def polynomials(z: np.ndarray, order: int) -> np.ndarray:
     """p_n(z) for n = 0..order, [Q, order + 1], by √(n+1) p_(n+1) = z p_n − √n p_(n−1)."""
     columns = [np.ones_like(z), z]
     for n in range(1, order):

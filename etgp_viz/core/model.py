@@ -17,7 +17,7 @@ from etgp_viz.backend import Tensor, as_written, check_shapes, gpflow, tf, tfp
 from etgp_viz.core import expectations
 from etgp_viz.core.blocks import in_chunks, in_row_blocks, padded
 from etgp_viz.core.conditional import conditional, standard_deviation
-from etgp_viz.core.expectations import at_nodes, average, gauss_hermite
+from etgp_viz.core.expectations import Rule, at_nodes, average, gauss_hermite
 from etgp_viz.core.hermite import joint_moments
 from etgp_viz.core.network import FlowNetwork
 
@@ -119,7 +119,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         self.network, self.num_classes = network, C
         self.inducing_variable = inducing_variable
         self.num_data = num_data
-        self.num_quadrature = checks.check_count(num_quadrature, "num_quadrature")
+        self.num_quadrature = checks.check_nodes(num_quadrature)
         self.quadrature_tolerance = checks.check_optional(
             checks.check_positive, quadrature_tolerance, "quadrature_tolerance"
         )
@@ -144,16 +144,18 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     # ------------------------------------------------------------------ objective
 
     @as_written
-    def elbo(self, data: Data, samples: int | None = 1) -> Tensor:
+    def elbo(self, data: Data, samples: int | None = 1, weights: Tensor | None = None) -> Tensor:
         """Evidence lower bound of (X [N, D], Y); a mini-batch stands for all `num_data` rows.
 
-        `samples` new dropout draws are averaged over; None turns dropout off.
+        `samples` new dropout draws are averaged over; None turns dropout off. `weights` [N] say
+        how many rows each row stands for, 0 if it does not count; without them `num_data` / N.
         """
         X, Y = map(tf.convert_to_tensor, self.check_data(data))
         S = checks.check_optional(checks.check_count, samples, "samples")
         expected_log_likelihood = self.variational_expectations(X, Y, S)  # [N]
         scale = 1.0 if self.num_data is None else self.num_data / tf.shape(X)[0]
-        total = tf.cast(scale, X.dtype) * tf.reduce_sum(expected_log_likelihood)
+        each = tf.cast(scale, X.dtype) if weights is None else weights
+        total = tf.reduce_sum(each * expected_log_likelihood)
         return total - self.prior_kl() - self.network.prior_penalty()
 
     def maximum_log_likelihood_objective(self, data: Data) -> Tensor:
@@ -304,7 +306,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         share the point estimate.
         """
         _, seed = _draws(None, seed)
-        S = checks.check_count(num_samples, "num_samples")
+        S = checks.check_draws(num_samples, "num_samples")
         mean, covariance = self.predict_latent(X, full_cov=True)
         N = tf.shape(mean)[0]
         jitter = gpflow.default_jitter() * tf.eye(N, dtype=mean.dtype)
@@ -352,19 +354,30 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     def _over_draws(
         self, expectation: Callable, X: Tensor, targets: list, samples: int | None, seed: Any
     ) -> Tensor:
-        """Mean over draws of a compiled ``expectation(flow, µ, σ, values, *targets, *rule)``."""
+        """Mean over draws of a compiled expectation."""
         mean, deviation, features = self._latent_and_features(X, samples, seed)
         flow, S = self.network.flow, features.shape[0]
         # Errors of many draws average out.
         tolerance = self.quadrature_tolerance and np.sqrt(S) * self.quadrature_tolerance
-        rule = self.num_quadrature, tolerance, S == 1
         in_logs = expectation is expectations.log_expected_softmax
+        is_repeated = S > 1 or expectations.is_training.get()
+        is_quick = is_repeated and self.network.precision == "float32"
+        quick = expectations.QUICK.get(expectation) if is_quick else None
+        rule = Rule(self.num_quadrature, tolerance, S == 1)
         add = tfp.math.log_add_exp if in_logs else tf.add
 
         def at_rows(features: Tensor, mean: Tensor, deviation: Tensor, *targets: Any) -> Any:
             def at_draw(draw: Tensor) -> Tensor:  # [B, N, H]
-                values = flow.unstack(self.network.class_major(draw), axis=1)
-                return expectation(flow, mean, deviation, values, *targets, *rule)
+                h, W = self.network.last_layer(draw)
+
+                def exact() -> Tensor:
+                    values = flow.unstack(expectations.raw_params(flow, h, W), axis=1)
+                    return expectation(flow, mean, deviation, values, *targets, *rule)
+
+                if quick is None:
+                    return exact()
+                value, is_safe = quick(flow, rule, mean, deviation, h, W, *targets)
+                return tf.cond(is_safe, lambda: value, exact)
 
             first = at_draw(features[0])
             if S == 1:
@@ -372,19 +385,16 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
             return tf.foldl(lambda total, h: add(total, at_draw(h)), features[1:], first)
 
         tensors = [features, mean, deviation, *targets]
-        total = in_row_blocks(at_rows, tensors, axes=[1, *[0] * (len(tensors) - 1)])
+        numbers = (2 * flow.num_params + 6) * self.num_classes  # of a row at a node
+        total = in_row_blocks(at_rows, tensors, [1, *[0] * (len(tensors) - 1)], numbers)
         return total - np.log(S) if in_logs else total / S
 
     def _predicted(self, expectation: Callable, X: Tensor, targets: list, *draws: Any) -> Tensor:
         """`_over_draws`, traced once for each number of rows (padded) and cache key."""
         parts = (self.kernel, self.network, self.inducing_variable, self.mean_function)
-        settings = (
-            self.num_quadrature,
-            self.quadrature_tolerance,
-            self.whiten,
-            self.network.dropout,
-        )
-        key = (gpflow.default_jitter(), *settings, *map(id, parts))  # changes force a retrace
+        rule = self.num_quadrature, self.quadrature_tolerance, self.network.precision
+        # A change of any of these forces a retrace.
+        key = gpflow.default_jitter(), *rule, self.whiten, self.network.dropout, *map(id, parts)
         arguments = expectation, padded(X), list(map(padded, targets)), *draws
         return self._traced_over_draws(key, *arguments)[..., : tf.shape(X)[0]]
 
@@ -395,8 +405,8 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
 
 def _draws(samples: int | None, seed: int) -> tuple[int | None, Tensor]:
     """Number of dropout draws and their seed, a tensor so that a new one needs no new graph."""
-    seed = tf.constant(checks.check_count(seed, "seed", minimum=0), tf.int32)
-    return checks.check_optional(checks.check_count, samples, "samples"), seed
+    seed = tf.constant(checks.check_seed(seed), tf.int32)
+    return checks.check_optional(checks.check_draws, samples, "samples"), seed
 
 
 def _flat(tensor: Tensor, F: Tensor) -> Tensor:

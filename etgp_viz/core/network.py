@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from etgp_viz import checks
-from etgp_viz.backend import Tensor, check_shapes, gpflow, tf
+from etgp_viz.backend import Tensor, gpflow, tf
 from etgp_viz.core.flows import Flow
 
 __all__ = ["FlowNetwork"]
@@ -45,9 +45,10 @@ class FlowNetwork(gpflow.base.Module):
         each layer but the last, which is linear. Useful for images; None for none.
     seed : of the initial weights and of the dropout masks
     start : raw parameters [P] from which all flows start; by default those of the identity
-    precision : ``"float64"``, or ``"float32"`` for the products with W and the activations alone:
-        half the time or less, for about seven digits of θ. Weights, biases of the output, flows
-        and Gaussian process are in float64 either way.
+    precision : ``"float64"``, or ``"float32"`` for products with W and activations: half the
+        time or less, for about seven digits of θ. Steps of `fit` and averages over
+        draws then also compute flows and softmax in float32 (float64 takes over where values are
+        too large for it), with fewer nodes for smooth rows. All else is in float64 either way.
 
     The output layer starts with weights zero and `start` as bias, so that every process starts as
     f0 itself, exactly. (The paper reaches the same start by two fits of Adam.)
@@ -76,29 +77,28 @@ class FlowNetwork(gpflow.base.Module):
         super().__init__()
         self.num_inputs = checks.check_count(num_inputs, "num_inputs")
         self.num_classes = checks.check_count(num_classes, "num_classes", minimum=2)
-        if not isinstance(flow, Flow):
-            checks.fail("flow", "a flow such as flows.Linear()", type(flow).__name__)
+        checks.check_flow(flow)
         if flow.num_params == 0:
             raise ValueError(f"flow: {flow} has no parameters for a network to output")
         self.flow = flow
         self.dropout = checks.check_fraction(dropout, "dropout")
         self.weight_decay = checks.check_nonnegative(weight_decay, "weight_decay")
-        self.seed = checks.check_count(seed, "seed", minimum=0)
+        self.seed = checks.check_seed(seed)
         self.precision = checks.check_choice(precision, "precision", ("float64", "float32"))
         hidden_widths = checks.check_counts(hidden, "hidden")
-        optional = checks.check_optional
-        projection_widths = optional(checks.check_counts, projection, "projection") or []
+        projected = checks.check_counts(() if projection is None else projection, "projection")
 
         rng = np.random.default_rng(seed)
-        widths = [self.num_inputs, *projection_widths, *hidden_widths]
+        widths = [self.num_inputs, *projected, *hidden_widths]
+        checks.check_widths([*widths, self.num_classes * flow.num_params], "hidden")
         self.layers = [Dense(_glorot(rng, *pair), np.zeros(pair[1])) for pair in pairwise(widths)]
         # The one layer that is not followed by an activation, if there is a projection.
-        self._linear_layer = len(projection_widths) - 1
+        self._linear_layer = len(projected) - 1
         # Column p·C + c of the output is parameter p of class c: see `class_major`.
-        start = flow.identity_params() if start is None else np.asarray(start, dtype=float)
-        if start.shape != (flow.num_params,) or not np.all(np.isfinite(start)):
-            checks.fail("start", f"{flow.num_params} finite raw parameters of {flow}", str(start))
-        bias = np.repeat(start, self.num_classes)
+        first = checks.check_numbers(flow.identity_params() if start is None else start, "start")
+        if first.shape != (flow.num_params,):
+            checks.fail("start", f"{flow.num_params} finite raw parameters", f"{first.shape}")
+        bias = np.repeat(first, self.num_classes)
         self.output = Dense(np.zeros((widths[-1], bias.size)), bias)
         self.generator = tf.random.Generator.from_seed(seed, alg="philox")
 
@@ -112,9 +112,9 @@ class FlowNetwork(gpflow.base.Module):
         rows of a draw share one mask, so that each draw is one function of x.
         """
         X = checks.check_inputs(X, "X", self.num_inputs)
-        checks.check_optional(checks.check_count, samples, "samples")
+        checks.check_optional(checks.check_draws, samples, "samples")
         if not tf.is_tensor(seed):
-            checks.check_optional(checks.check_count, seed, "seed", minimum=0)
+            checks.check_optional(checks.check_seed, seed, "seed")
         return self.params_of(self.features(X, samples, seed, one_mask))
 
     def features(
@@ -140,14 +140,11 @@ class FlowNetwork(gpflow.base.Module):
         split = tf.concat([tf.shape(stacked)[:-1], [self.flow.num_params, self.num_classes]], 0)
         return tf.linalg.matrix_transpose(tf.reshape(stacked, split))
 
-    @check_shapes("features: [B, N, H]", "return: [B, P, C, N]")
-    def class_major(self, features: Tensor) -> Tensor:
-        """The same for B blocks, rows last: sums over classes then run across contiguous rows."""
-        weights, bias = tf.cast(self.output.weights, features.dtype), self.output.bias
-        product = tf.matmul(tf.transpose(weights), features, transpose_b=True)
-        stacked = tf.cast(product, bias.dtype) + bias[:, None]  # [B, P·C, N]
-        blocks, rows = tf.unstack(tf.shape(features)[:2])
-        return tf.reshape(stacked, [blocks, self.flow.num_params, self.num_classes, rows])
+    def last_layer(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """h, features and a one [..., H + 1], and W, weights and bias [H + 1, P·C]."""
+        W = tf.concat([self.output.weights, self.output.bias[None]], axis=0)
+        padding = [[0, 0]] * (features.shape.rank - 1) + [[0, 1]]
+        return tf.pad(tf.cast(features, W.dtype), padding, constant_values=1.0), W
 
     def prior_penalty(self) -> Tensor:
         """KL_W under MC dropout, up to a constant: λ Σ w² / keep over weights behind a dropout.

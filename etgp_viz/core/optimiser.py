@@ -6,6 +6,7 @@ and the recovery undoes what they had changed). TensorFlow's Cholesky factor of 
 not positive definite is NaN on a CPU and an error elsewhere; both lead to the same recovery.
 """
 
+import contextvars
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from etgp_viz.backend import Tensor, gpflow, jitter, tf
+from etgp_viz.core.expectations import is_training
 
 __all__ = ["MAX_JITTER", "MIN_RAISED_JITTER", "Optimiser", "TrainingError", "model_variables"]
 
@@ -21,7 +23,6 @@ MIN_RAISED_JITTER = 1e-6  # GPflow's default; a lower jitter is raised to it at 
 
 # Errors that TensorFlow raises when the numbers, not the program, are at fault.
 _NUMERICAL = ("Tensor had", "Cholesky decomposition was not successful", "not invertible")
-
 _NATURAL_GRADIENT = "natural_gradient"
 _NATURAL_GRADIENT_FAILED = f"{{node {_NATURAL_GRADIENT}/"
 
@@ -139,6 +140,9 @@ class Optimiser:
     def _batch(self, rows: Tensor | None) -> tuple[Tensor, ...]:
         return self.data if rows is None else tuple(tf.gather(array, rows) for array in self.data)
 
+    def _loss(self, batch: tuple[Tensor, ...]) -> Tensor:
+        return self.model.training_loss(batch)
+
     def _step(self, rows: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
         """The loss, and the values of all variables before the update.
 
@@ -148,9 +152,11 @@ class Optimiser:
         before = self.current
         batch = self._batch(rows)
         variables = list(self.trained.values())
+        in_training = contextvars.copy_context()
+        in_training.run(is_training.set, True)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(variables)
-            loss = self.model.training_loss(batch)
+            loss = in_training.run(self._loss, batch)
         gradients = tape.gradient(loss, variables, unconnected_gradients="zero")
         gradients = list(map(tf.convert_to_tensor, gradients))
         names = ["the loss", *(f"the gradient of {path}" for path in self.trained)]
@@ -159,7 +165,7 @@ class Optimiser:
             self._adam.apply_gradients(zip(gradients, variables, strict=True))
         if self._natural_gradient is not None:
             q = (self.model.q_mu, self.model.q_sqrt)
-            self._natural_gradient.minimize(lambda: self.model.training_loss(batch), [q])
+            self._natural_gradient.minimize(lambda: self._loss(batch), [q])
         return loss, before
 
     def _score(self) -> Tensor:
@@ -202,7 +208,7 @@ class Optimiser:
             self.variables[path].assign(good[path])
             try:
                 with jitter(self.jitter):
-                    return bool(np.isfinite(self.model.training_loss(self._batch(rows))))
+                    return bool(np.isfinite(self._loss(self._batch(rows))))
             except tf.errors.InvalidArgumentError:
                 return False
             finally:

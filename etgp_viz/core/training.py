@@ -155,7 +155,7 @@ def fit(
         "validation_every": check_count(validation_every, "validation_every"),
         "patience": check_optional(check_count, patience, "patience"),
         "seconds": check_optional(check_positive, seconds, "seconds"),
-        "seed": check_count(seed, "seed", minimum=0),
+        "seed": checks.check_seed(seed),
     }
     epochs = check_count(epochs, "epochs")
     checkpoint_seconds = check_positive(checkpoint_seconds, "checkpoint_seconds")
@@ -180,7 +180,7 @@ def fit(
         history, best = _resume(store, optimiser, epochs) or (history, best)
     best_epoch, best_elbo = _best(history, patience)
     falls = _falls(history["validation"], patience)
-    done, steps = len(history["elbo"]), batches.per_epoch
+    done, steps, highest = len(history["elbo"]), batches.per_epoch, checks.highest_elbo(model)
     stopped = _why_stop(history, patience, seconds)
     bar = tqdm(total=epochs * steps, initial=done * steps, unit="step", disable=not progress)
     try:
@@ -194,7 +194,7 @@ def fit(
                 bar.set_postfix_str(f"ELBO {total / step:.6g}", refresh=False)
                 bar.update()
             elbo, duration = total / steps, time.perf_counter() - start
-            if elbo > checks.highest_elbo(model):
+            if elbo > highest:
                 raise TrainingError(f"epoch {epoch}: ELBO {elbo:.6g}, which cannot exceed 0", "")
             history["elbo"].append(elbo)
             history["seconds"].append(duration)
@@ -316,8 +316,8 @@ def _identity(optimiser: Optimiser) -> dict[str, Any]:
 
 def _resume(store: Checkpoint, optimiser: Optimiser, epochs: int) -> Any:
     """Continue from the checkpoint, if there is one: its history and its best parameters."""
-    stored = store.load()
-    if stored is None:
+    good = optimiser.last_good
+    if (stored := store.load({"state": optimiser.state, "last_good": good, "best": good})) is None:
         return None
     history = {name: array.tolist() for name, array in stored["history"].items()}
     done = len(history["elbo"])

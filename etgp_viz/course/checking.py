@@ -3,19 +3,25 @@
 import html
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from etgp_viz.checks import check_choice, describe, fail
 from etgp_viz.course.answers import Answer, InvalidAnswer, NotYet
 from etgp_viz.course.progress import NOT_YET, RIGHT, WRONG, Table, load, update
+from etgp_viz.course.protection import own_settings, protected
+
+if TYPE_CHECKING:
+    from etgp_viz.course.choices import Choice, Order
+    from etgp_viz.course.explanations import Explanation
 
 __all__ = [
     *("KINDS", "LESSONS", "NOT_YET", "RIGHT", "WRONG"),
     *("Exercise", "Lesson", "Mistake", "Reply", "Verdict"),
-    *("check", "exercise_ids", "hint", "lesson", "progress", "solution"),
+    *("check", "exercise_ids", "find_exercise", "hint", "lesson", "progress", "solution"),
 ]
 
 #: number of a lesson → the module with its exercises, imported on first use
@@ -23,7 +29,10 @@ LESSONS = {
     number: f"etgp_viz.course.lessons.lesson_{number}"
     for number in ("01", "02", "03", "04", "05", "06", "07", "08")
 }
-KINDS = ("predict-then-reveal", "numeric", "write-a-function", "match-the-target", "read-the-plot")
+KINDS = (
+    *("predict-then-reveal", "numeric", "write-a-function", "match-the-target", "read-the-plot"),
+    *("multiple-choice", "parsons", "find-the-bug", "counterexample", "explain-why"),
+)
 
 
 # Exercises and lessons -------------------------------------------------------------------------
@@ -71,7 +80,7 @@ class Exercise:
     prompt: str
     stub: str
     name: str
-    answer: Answer
+    answer: "Answer | Choice | Order | Explanation"
     truth: Callable[[], Any]
     mistakes: Mapping[str, Mistake]
     hints: tuple[str, str, str]
@@ -97,23 +106,36 @@ class Exercise:
         return f'check("{self.id}", {self.name})'
 
     def check(self, answer: Any) -> Verdict:
-        """Judge the form of an answer, then its values, then its properties."""
+        """Judge the form of an answer, then its values, then its properties.
+
+        Nothing that an answer does ends a check, or changes what is right: see `protection`.
+        """
+        with own_settings():
+            return self._check(answer)
+
+    def _check(self, answer: Any) -> Verdict:
         try:
-            value = self.answer.read(answer)
+            if answer is None or answer is Ellipsis:
+                raise NotYet
+            # What the truth imports does not count as time of an answer that is read by the same
+            # code; a function is timed by itself.
+            truth = None if callable(answer) else self.answer.read(self.truth())
+            value = protected(self.answer.read, answer)
         except NotYet:
-            reason = "Replace ... or None by your answer, and run the cell once more."
+            reason = (
+                "Put your answer in place of ..., None or the empty quotes, and run the cell again."
+            )
             return Verdict(NOT_YET, reason)
         except InvalidAnswer as error:
             return Verdict(WRONG, f"{error}.")
-        truth = self.answer.read(self.truth())
+        truth = self.answer.read(self.truth()) if truth is None else truth
         if not self.answer.close(value, truth).all():
             return Verdict(WRONG, self._explain_error(value, truth))
         for sentence, holds in self.properties.items():
             try:
-                is_kept = holds(answer)
-            except Exception as error:  # whatever the student's code raises
-                reason = f"{sentence} Your function raised {type(error).__name__}: {error}."
-                return Verdict(WRONG, reason)
+                is_kept = protected(partial(_holds, holds), answer)
+            except (InvalidAnswer, NotYet) as error:  # whatever the student's code raises
+                return Verdict(WRONG, f"{sentence} {error}.")
             if not is_kept:
                 return Verdict(WRONG, f"The values are right, but this does not hold: {sentence}")
         return Verdict(RIGHT, f"{self.explanation} {self.reveal()}".strip())
@@ -133,6 +155,10 @@ class Exercise:
         if candidates:
             return min(candidates, key=lambda candidate: candidate[:2])[2]
         return self.answer.explain_error(value, truth)
+
+
+def _holds(condition: Callable[[Any], Any], answer: Any) -> bool:
+    return bool(condition(answer))  # inside of what is protected: an object may refuse
 
 
 @dataclass(frozen=True)
@@ -194,7 +220,8 @@ def check(exercise_id: str, answer: Any = None) -> Reply:
     Parameters
     ----------
     exercise_id : lesson and number, such as ``"06.1"``
-    answer : what the exercise asks for: a number, a dictionary of numbers, a function, an explorer
+    answer : what the exercise asks for: a number, a dictionary of numbers, a function, an explorer,
+        a letter, or a sentence or two
 
     Returns
     -------
@@ -207,7 +234,7 @@ def check(exercise_id: str, answer: Any = None) -> Reply:
     ...     print(check("06.1", {"svgp-separate": 1, "svgp-shared": 1, "etgp": 1}).title)
     06.1: not right
     """
-    exercise = _find_exercise(exercise_id)
+    exercise = find_exercise(exercise_id)
     verdict = exercise.check(answer)
     _, message = update(exercise.id, lambda record: record.after(verdict.outcome))
     title = f"{exercise.id}: {_TITLES[verdict.outcome]}"
@@ -234,7 +261,7 @@ def hint(exercise_id: str) -> Reply:
     06.1: hint 1 of 3
     06.1: hint 2 of 3
     """
-    exercise = _find_exercise(exercise_id)
+    exercise = find_exercise(exercise_id)
     last = len(exercise.hints)
     record, message = update(exercise.id, lambda old: replace(old, hints=min(old.hints + 1, last)))
     text = exercise.hints[record.hints - 1]
@@ -253,8 +280,14 @@ def solution(exercise_id: str) -> Reply:
     Returns
     -------
     code and explanation, as a `Reply` that shows itself in a notebook
+
+    Examples
+    --------
+    >>> from etgp_viz.course import solution
+    >>> solution("01.1").outcome  # before an attempt
+    'not yet'
     """
-    exercise = _find_exercise(exercise_id)
+    exercise = find_exercise(exercise_id)
     before = load()[exercise.id]
     if not before.attempts and before.hints < len(exercise.hints):
         text = f'Try it first, or ask for the hints: hint("{exercise.id}").'
@@ -276,7 +309,7 @@ def progress() -> Table:
     >>> import contextlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
     ...     print(str(progress()).splitlines()[0])
-    01 Gaussian processes in one sitting: 0 of 5
+    01 Gaussian processes in one sitting: 0 of 7
     """
     journal, lessons = load(), [lesson(number) for number in LESSONS]
     rows = tuple(
@@ -296,7 +329,8 @@ def exercise_ids() -> list[str]:
     return [exercise.id for number in LESSONS for exercise in lesson(number).exercises]
 
 
-def _find_exercise(exercise_id: str) -> Exercise:
+def find_exercise(exercise_id: str) -> Exercise:
+    """The exercise with this id, such as ``"06.1"``; a ValueError names those that exist."""
     number = exercise_id.partition(".")[0] if isinstance(exercise_id, str) else ""
     if number not in LESSONS:
         numbers = ", ".join(LESSONS)

@@ -4,9 +4,7 @@ The files are plain text that anybody can edit. They show an instructor where a 
 which exercises are hard; do not base marks on them.
 """
 
-import csv
-import errno
-import io
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +12,8 @@ from pathlib import Path
 from etgp_viz.checks import fail
 from etgp_viz.course.checking import exercise_ids
 from etgp_viz.course.progress import FILE, Record, load, plural, read
-from etgp_viz.files import write
+from etgp_viz.course.questions import PREFIX
+from etgp_viz.files import cell_text, spreadsheet, write
 
 __all__ = ["HUB_FOLDER", "TOTALS", "collect", "export", "row", "write_csv"]
 
@@ -55,11 +54,16 @@ def export(student: str = "", file: str | Path = "progress.csv") -> str:
     ...     print(export("Ann"))
     progress.csv: 0 exercises solved in 0 attempts.
     """
-    records = load().records
+    records = _exercises(load().records)
     write_csv([row(student or Path.cwd().name, records, "ok")], Path(file))
     solved = sum(record.solved for record in records.values())
     attempts = sum(record.attempts for record in records.values())
     return f"{file}: {plural(solved, 'exercise')} solved in {plural(attempts, 'attempt')}."
+
+
+def _exercises(records: Mapping[str, Record]) -> dict[str, Record]:
+    """Records of exercises, without those of warm-up questions."""
+    return {name: record for name, record in records.items() if not name.startswith(PREFIX)}
 
 
 def row(student: str, records: Mapping[str, Record], file: str) -> dict[str, str | int]:
@@ -68,11 +72,12 @@ def row(student: str, records: Mapping[str, Record], file: str) -> dict[str, str
     Exercises without a record count as not begun; ``file`` is the state of the student's file,
     "ok" if it could be read.
     """
+    records = _exercises(records)
     ids = exercise_ids()
     names = [*ids, *sorted(set(records) - set(ids))]
     complete = {name: records.get(name, Record()) for name in names}
     columns: dict[str, str | int] = {
-        "student": _as_text(student),
+        "student": cell_text(student),
         "solved": sum(record.solved for record in complete.values()),
         "attempts": sum(record.attempts for record in complete.values()),
         "hints": sum(record.hints for record in complete.values()),
@@ -80,28 +85,25 @@ def row(student: str, records: Mapping[str, Record], file: str) -> dict[str, str
         "file": file,
     }
     for name, record in complete.items():
-        columns |= {f"{_as_text(name)} {key}": int(count) for key, count in asdict(record).items()}
+        counts = {key: value for key, value in asdict(record).items() if key != "seen"}
+        columns |= {f"{name} {key}": int(count) for key, count in counts.items()}
     return columns
 
 
 def write_csv(rows: list[dict[str, str | int]], path: Path) -> None:
     """Write rows to a CSV file; missing values are left empty."""
     columns = list(dict.fromkeys([*TOTALS, *(name for values in rows for name in values)]))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, restval="")
-    writer.writeheader()
-    writer.writerows(rows)
     # The byte order mark tells spreadsheets that the file is UTF-8.
-    write(path, text.getvalue().encode("utf-8-sig"))
+    write(path, spreadsheet(rows, columns).encode("utf-8-sig"))
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     for path in folder.iterdir():
         if path.name.startswith("."):
             continue
-        if path.is_dir():
+        if os.path.isdir(path):  # unlike Path.is_dir, False for what cannot be looked at
             in_home = path / HUB_FOLDER / FILE
-            yield path.name, in_home if in_home.is_file() else path / FILE
+            yield path.name, in_home if os.path.isfile(in_home) else path / FILE
         elif path.name == FILE:  # the folder of one student
             yield folder.resolve().name, path
         elif path.suffix == ".json":
@@ -110,18 +112,11 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def _row_of_file(student: str, path: Path) -> dict[str, str | int]:
     try:
-        if path.exists() and not path.is_file():  # reading from a pipe or a device may never end
-            raise OSError(errno.EINVAL, "not an ordinary file")
         return row(student, read(path), "ok")
     except FileNotFoundError:
         problem = f"no {FILE}"
     except ValueError:
         problem = "broken: could not be understood"
     except OSError as error:
-        problem = f"cannot be read: {error.strerror}"
-    return {"student": _as_text(student), "file": problem}
-
-
-def _as_text(name: str) -> str:
-    """A name that a spreadsheet does not mistake for a formula."""
-    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
+        problem = f"cannot be read: {(error.strerror or 'unknown').lower()}"
+    return {"student": cell_text(student), "file": problem}

@@ -7,13 +7,15 @@ of attempts and hints, and no names.
 import html
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from etgp_viz.checks import check_count
-from etgp_viz.files import write
+from etgp_viz.files import create, locked, read_bytes, write
 
 __all__ = [
     *("FILE", "NOT_YET", "RIGHT", "WRONG"),
@@ -24,6 +26,10 @@ RIGHT, WRONG, NOT_YET = "right", "wrong", "not yet"  # outcomes of a check
 
 FILE = "progress.json"
 FORMAT = 1
+# Anybody can edit a file, so it is believed only within these bounds.
+MAX_BYTES, MAX_EXERCISES, MAX_COUNT = 2**18, 1000, 10**6
+EXERCISE = re.compile(r"[\w.+-]{1,20}")
+SECONDS_TO_WAIT = 5.0  # for another kernel that is saving to the same file
 NOTE = (
     f"Only for you: this is saved in {FILE} beside the notebook, without your name. It is meant to "
     "help you learn; it is not secure enough for grading."
@@ -32,18 +38,29 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Record:
-    """History of one exercise: whether it is solved, attempts, hints shown, solution shown."""
+    """History of one exercise: whether it is solved, attempts, hints shown, solution shown.
+
+    ``seen`` is the time of the last attempt, such as ``"2026-05-04T10:30:00"`` (UTC); "" if there
+    was none, or if the file was written by version 0.1.
+    """
 
     solved: bool = False
     attempts: int = 0
     hints: int = 0
     solution: bool = False
+    seen: str = ""
 
     def after(self, outcome: str) -> "Record":
         """The record after an attempt; a solved exercise stays solved."""
         if outcome not in (RIGHT, WRONG):
             return self
-        return replace(self, solved=self.solved or outcome == RIGHT, attempts=self.attempts + 1)
+        solved = self.solved or outcome == RIGHT
+        seen = datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="seconds")
+        return replace(self, solved=solved, attempts=self.attempts + 1, seen=seen)
+
+    def to_json(self) -> dict[str, Any]:
+        """Fields for the file, without an empty ``seen``."""
+        return {name: value for name, value in asdict(self).items() if name != "seen" or value}
 
     def __str__(self) -> str:
         if not (self.attempts or self.hints or self.solution):
@@ -66,17 +83,24 @@ class Journal:
         return self.records.get(exercise, Record())
 
 
-#: records that could not be saved, so that this session still counts hints
-_unsaved: dict[str, Record] = {}
+#: exercise → changes that could not be saved yet, so that this session still counts hints
+_unsaved: dict[str, list[Callable[[Record], Record]]] = {}
 
 
 def load() -> Journal:
-    """Records of the file in the working folder and those that could not be saved to it.
+    """Records of the file in the working folder, with changes that could not be saved to it.
 
     A file that cannot be understood is renamed, never overwritten.
     """
     journal = _load_file()
-    return replace(journal, records={**journal.records, **_unsaved})
+    changed = {name: _after(journal[name], changes) for name, changes in _unsaved.items()}
+    return replace(journal, records={**journal.records, **changed})
+
+
+def _after(record: Record, changes: Iterable[Callable[[Record], Record]]) -> Record:
+    for change in changes:
+        record = change(record)
+    return record
 
 
 def read(path: Path) -> dict[str, Record]:
@@ -84,11 +108,15 @@ def read(path: Path) -> dict[str, Record]:
 
     Raises ValueError for a file that cannot be understood, and OSError for one that cannot be read.
     """
+    text = read_bytes(path, MAX_BYTES)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["format"] != FORMAT or not isinstance(content["exercises"], dict):
+        content = json.loads(text.decode("utf-8"))
+        exercises = content["exercises"]
+        if content["format"] != FORMAT or not isinstance(exercises, dict):
             raise ValueError("another format")
-        return {name: _record(value) for name, value in content["exercises"].items()}
+        if len(exercises) > MAX_EXERCISES or not all(map(EXERCISE.fullmatch, exercises)):
+            raise ValueError("names that are not exercises")
+        return {name: _record(value) for name, value in exercises.items()}
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"{path.name} could not be understood") from error
 
@@ -107,30 +135,36 @@ def _load_file() -> Journal:
 def update(exercise: str, change: Callable[[Record], Record]) -> tuple[Record, str]:
     """Change the record of one exercise in the file, given its id.
 
-    Returns the new record, and a message that is empty unless something went wrong.
+    Two open notebooks are two kernels that share the file: under its lock, the change is made to
+    what the file holds by then. Returns the new record, and a message that is empty unless
+    something went wrong.
     """
     journal = load()
     record = change(journal[exercise])
     if record == journal[exercise]:
         return record, journal.message
-    _unsaved[exercise] = record
-    problem = _save({**journal.records, **_unsaved}) if journal.writable else ""
-    if journal.writable and not problem:
+    _unsaved.setdefault(exercise, []).append(change)
+    if not journal.writable:
+        return record, journal.message
+    problem = ""
+    try:
+        create(FILE, _text({}))
+        with locked(FILE, SECONDS_TO_WAIT):
+            current = load()
+            record = current[exercise]
+            write(FILE, _text(current.records))
         _unsaved.clear()
+    except BlockingIOError:
+        problem = "Progress was not saved: another notebook is saving it. It is saved next time."
+    except OSError as error:
+        problem = f"Progress cannot be saved in this folder ({error.strerror})."
     return record, " ".join(filter(None, (journal.message, problem)))
 
 
-def _save(records: Mapping[str, Record]) -> str:
-    """Replace the file, or leave the old one and return what went wrong."""
-    content = {
-        "format": FORMAT,
-        "exercises": {name: asdict(record) for name, record in sorted(records.items())},
-    }
-    try:
-        write(FILE, json.dumps(content, indent=1))
-    except OSError as error:
-        return f"Progress cannot be saved in this folder ({error.strerror})."
-    return ""
+def _text(records: Mapping[str, Record]) -> str:
+    """The content of a file with these records."""
+    exercises = {name: record.to_json() for name, record in sorted(records.items())}
+    return json.dumps({"format": FORMAT, "exercises": exercises}, indent=1)
 
 
 def _record(value: Any) -> Record:
@@ -140,7 +174,9 @@ def _record(value: Any) -> Record:
         if not isinstance(flag, bool):
             raise TypeError("expected true or false")
     for count in (record.attempts, record.hints):
-        check_count(count, "count", minimum=0)
+        check_count(count, "count", minimum=0, maximum=MAX_COUNT)
+    if record.seen:
+        datetime.fromisoformat(record.seen)  # a ValueError for anything that is not a time
     return record
 
 
@@ -151,6 +187,8 @@ def _set_aside(path: Path) -> Journal:
         number += 1
     try:
         os.rename(path, aside)
+    except FileNotFoundError:  # another kernel has just renamed it
+        return Journal({})
     except OSError as error:
         problem = f"{FILE} is broken and cannot be renamed ({error.strerror}): nothing is saved."
         return Journal({}, problem, writable=False)

@@ -72,6 +72,12 @@ def published() -> tuple[str, ...]:
     Returns
     -------
     those of the paper, then a few small ones
+
+    Examples
+    --------
+    >>> from etgp_viz import datasets
+    >>> datasets.published()[:2]
+    ('vowel', 'absenteeism')
     """
     return tuple(PUBLISHED)
 
@@ -105,6 +111,12 @@ def at_hand(name: str) -> bool:
     Returns
     -------
     True if `load` needs no network
+
+    Examples
+    --------
+    >>> from etgp_viz import datasets
+    >>> datasets.at_hand("iris")  # comes with scikit-learn
+    True
     """
     return all(any(map(Path.exists, local_paths(source))) for source in _files(name))
 
@@ -119,6 +131,11 @@ def obtain(name: str) -> None:
     Raises
     ------
     DataNotFoundError : if a file cannot be downloaded; the message says where to put it
+
+    Examples
+    --------
+    >>> from etgp_viz import datasets
+    >>> datasets.obtain("iris")  # nothing to download
     """
     for source in _files(name):
         find(source)

@@ -19,6 +19,7 @@ from etgp_viz.checks import (
     check_fraction,
     check_inputs,
     check_labels,
+    check_seed,
     fail,
 )
 
@@ -285,7 +286,7 @@ def split_and_scale(
     if has_test_set and test is not None:
         raise ValueError(f"test: expected None ({table.name} has its own test set), got {test!r}")
     labels = np.asarray(table.labels)
-    test_rows = table.test if test is None else test
+    test_rows = table.test if test is None else check_fraction(test, "test")
     rows = split_rows(labels, test_rows, validation=validation, seed=seed, groups=table.groups)
     return Dataset(
         name=table.name,
@@ -314,7 +315,7 @@ def split_rows(
     validation rows are drawn from separate streams of the seed, so that asking for validation rows
     does not change the test set.
     """
-    seed = check_count(seed, "seed", minimum=0)
+    seed = check_seed(seed)
     validation = check_fraction(validation, "validation")
     if not isinstance(test, np.ndarray):
         share = check_fraction(test, "test")

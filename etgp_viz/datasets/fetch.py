@@ -101,6 +101,12 @@ def cache_folder() -> Path:
     Returns
     -------
     ``ETGP_VIZ_CACHE``, or else ``etgp-viz`` in the platform's folder for caches
+
+    Examples
+    --------
+    >>> from etgp_viz import datasets
+    >>> datasets.cache_folder().is_absolute()
+    True
     """
     if chosen := os.environ.get("ETGP_VIZ_CACHE"):
         return Path(chosen).expanduser()

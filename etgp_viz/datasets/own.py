@@ -7,14 +7,16 @@ import hashlib
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from etgp_viz.checks import check_choice, check_inputs, fail
+from etgp_viz.checks import check_choice, check_inputs, check_numbers, check_path, describe, fail
 from etgp_viz.datasets.dataset import Card, Dataset, Table, split_and_scale
+from etgp_viz.files import reason
 
 __all__ = ["OwnFile", "from_arrays", "from_csv", "from_dataframe"]
 
@@ -23,6 +25,9 @@ MAX_LEVELS = 0.5
 # A column of text of which more than this share are numbers is numeric with a few odd entries.
 MAX_NUMBERS = 0.5
 MISSING = ("error", "drop")
+NUMBERS = "an [N, D] array of numbers (from_dataframe takes columns of text)"
+MAX_LABEL = 2**53
+MAX_LINE = 10**6  # characters of the first line of a file
 
 
 def from_arrays(
@@ -57,13 +62,7 @@ def from_arrays(
     >>> from_arrays([[1.0], [2.0], [8.0], [9.0]], ["low", "low", "high", "high"], test=0.5)
     Dataset('own data', D=1, C=2, train=2, test=2)
     """
-    X = np.asarray(X)
-    if X.dtype.kind not in "iufb":
-        raise ValueError(
-            f"X: expected an [N, D] array of numbers, got dtype {X.dtype}; from_dataframe takes "
-            "columns of text"
-        )
-    X = check_inputs(X.astype(np.float64))
+    X = check_inputs(check_numbers(X, "X", NUMBERS).astype(np.float64))
     class_names, labels = _classes(y, len(X))
     table = Table(
         name=name,
@@ -195,16 +194,18 @@ def from_csv(
     >>> folder.cleanup()
     """
     path = _existing_file(path)
+    for name, value in (("separator", separator), ("decimal", decimal)):
+        if value is not None and not (isinstance(value, str) and len(value) == 1):
+            fail(name, "a single character", describe(value))
+    if not isinstance(encoding, str):
+        fail("encoding", "the name of an encoding such as 'utf-8'", describe(encoding))
+    if isinstance(na_values, str) or not isinstance(na_values, Iterable):
+        fail("na_values", "a list of texts such as ['?']", describe(na_values))
     try:
-        with open(path, encoding=encoding) as file:
-            first = next((line.strip("\r\n") for line in file if line.strip()), "")
+        first, second = _first_lines(path, encoding)
         separator = separator or max(",;\t", key=re.sub('"[^"]*"', "", first).count)
-        names = [
-            field.strip()
-            for field in next(csv.reader([first], delimiter=separator, skipinitialspace=True), [])
-        ]
-        numbered = names == [str(number) for number in range(len(names))]
-        if header and all(map(_is_number, names)) and not numbered:
+        names = _fields(first, separator)
+        if header and _is_data(names, _fields(second, separator)):
             raise ValueError(
                 "the first line holds numbers, not names; if it is data, pass header=False"
             )
@@ -218,8 +219,8 @@ def from_csv(
         }
         frame = _read(path, layout)
     # pandas' parser errors are ValueErrors; an unknown encoding is a LookupError
-    except (UnicodeDecodeError, ValueError, LookupError) as error:
-        raise ValueError(f"path: expected a CSV file, got {path.name}: {error}") from error
+    except (ValueError, LookupError, OSError, OverflowError, csv.Error) as error:
+        raise ValueError(f"path: expected a CSV file, got {path.name}: {reason(error)}") from error
     if header:
         frame.columns = [str(name).strip() for name in frame.columns]
         _check_names(names, frame, options.get("drop", ()))
@@ -231,10 +232,40 @@ def from_csv(
 
 
 def _existing_file(path: str | Path) -> Path:
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"path: expected a CSV file, got {path}, which does not exist")
+    path = check_path(path)
+    if not os.path.isfile(path):  # also without a right to look: not a file that can be read
+        problem = "is not an ordinary file" if os.path.exists(path) else "does not exist"
+        raise ValueError(f"path: expected a CSV file, got {path}, which {problem}")
     return path
+
+
+def _first_lines(path: Path, encoding: str) -> tuple[str, str]:
+    """The first two lines that are not blank, without their ends; "" for those missing."""
+    with open(path, encoding=encoding) as file:
+        lines = iter(lambda: file.readline(MAX_LINE), "")
+        filled = (line.strip("\r\n") for line in lines if line.strip())
+        first, second = next(filled, ""), next(filled, "")
+    if len(first) >= MAX_LINE - 1:
+        raise ValueError(f"its first line has more than {MAX_LINE} characters")
+    return first, second
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    reader = csv.reader([line], delimiter=separator, skipinitialspace=True)
+    return [field.strip() for field in next(reader, [])]
+
+
+def _is_data(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether the first line has numbers where the next one has them, so that it is data too.
+
+    Labels may be words in a file without names. Names may be numbers that count, such as years.
+    """
+    kinds = [(_is_number(a), _is_number(b)) for a, b in zip(first, second, strict=False)]
+    numbers = [name for name in first if _is_number(name)]
+    counted = [int(name) for name in numbers if name.isdecimal()]
+    is_counting = len(counted) == len(numbers) and all(b - a == 1 for a, b in pairwise(counted))
+    has_names = (False, True) in kinds or (is_counting and len(numbers) > 1)
+    return bool(numbers) and not has_names
 
 
 def _read(path: Path, layout: dict[str, Any]) -> Any:
@@ -311,6 +342,8 @@ class OwnFile(NamedTuple):
     @classmethod
     def parse(cls, name: str) -> OwnFile | None:
         """The file that a name stands for; None for a name of another form."""
+        if not isinstance(name, str):
+            return None
         match = re.fullmatch(r"(.+\.csv):(.+?)(?:#([0-9a-f]{8}))?", name, re.IGNORECASE)
         return cls(match[1], match[2], match[3] or "") if match else None
 
@@ -331,12 +364,16 @@ class OwnFile(NamedTuple):
 
 def _column(frame: Any, item: str | int, argument: str) -> Any:
     """A column's name, from its name or its position, from the right if negative."""
-    if item in frame.columns:
+    if isinstance(item, Hashable) and not isinstance(item, bool) and item in frame.columns:
         return item
-    if isinstance(item, (int, np.integer)) and -len(frame.columns) <= item < len(frame.columns):
+    if (
+        isinstance(item, (int, np.integer))
+        and not isinstance(item, bool)
+        and -len(frame.columns) <= item < len(frame.columns)
+    ):
         return frame.columns[item]
     names = ", ".join(map(repr, frame.columns[:8])) + (", …" if len(frame.columns) > 8 else "")
-    raise ValueError(f"{argument}: expected a column ({names}), got {item!r}")
+    raise ValueError(f"{argument}: expected a column ({names}), got {describe(item)}")
 
 
 def _inputs(series: Any, name: str) -> list[tuple[str, np.ndarray, bool]]:
@@ -373,7 +410,7 @@ def _classes(y: Any, num_rows: int) -> tuple[list[str], np.ndarray]:
     """Class names ``[C]`` and labels 0..C−1 ``[N]`` of a column of text, numbers or booleans."""
     import pandas as pd
 
-    y = np.asarray(y)
+    y = _as_array(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     expected = f"one label for each of {num_rows} rows"
@@ -384,6 +421,13 @@ def _classes(y: Any, num_rows: int) -> tuple[list[str], np.ndarray]:
     if y.dtype.kind == "f":
         if not np.isfinite(y).all() or (y != np.floor(y)).any():
             raise ValueError(f"y: expected {expected}, classes and not measurements, got fractions")
+        largest = float(np.max(np.abs(y), initial=0.0))
+        if largest > MAX_LABEL:  # beyond, two neighbouring numbers are the same float
+            fail(
+                "y",
+                f"labels up to 2⁵³, beyond which a float has gaps, for {expected}",
+                f"{largest:g}",
+            )
         y = y.astype(np.int64)
     elif y.dtype.kind not in "iub":
         y = y.astype(str)
@@ -393,6 +437,13 @@ def _classes(y: Any, num_rows: int) -> tuple[list[str], np.ndarray]:
     if len(values) > 2 and len(values) == num_rows:
         raise ValueError(f"y: expected classes that repeat, got {num_rows} different labels")
     return [str(value) for value in values], labels
+
+
+def _as_array(y: Any) -> np.ndarray:
+    try:
+        return np.asarray(y)
+    except Exception:  # rows of unequal length, or an object that does not want to be an array
+        fail("y", "a list or an array of labels", describe(y))
 
 
 def _is_number(text: str) -> bool:

@@ -11,7 +11,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from etgp_viz.checks import check_choice, check_count, check_nonnegative
+from etgp_viz.checks import (
+    check_choice,
+    check_count,
+    check_memory,
+    check_nonnegative,
+    check_seed,
+    describe,
+)
 from etgp_viz.datasets.dataset import Card, Dataset
 
 __all__ = ["TOYS", "blobs", "moons", "region", "spirals", "waves"]
@@ -150,9 +157,10 @@ def _checked_rng(
     """Random numbers of a seed, once the arguments that all toys share have been checked."""
     check_count(num_classes, "num_classes", minimum=2)
     check_count(num_data, "num_data", minimum=num_classes, because="one row per class")
+    check_memory(100 * int(num_data), "num_data", f"{describe(num_data)} rows")
     check_nonnegative(noise, "noise")
     check_choice(num_inputs, "num_inputs", (1, 2))
-    return np.random.default_rng(check_count(seed, "seed", minimum=0))
+    return np.random.default_rng(check_seed(seed))
 
 
 def _balanced(rng: np.random.Generator, num_data: int, num_classes: int) -> np.ndarray:

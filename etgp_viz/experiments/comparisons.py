@@ -348,6 +348,13 @@ def duels(table: pd.DataFrame, *, paper: bool = False, beyond: bool = False) -> 
         wins if the interval is above 0 and the mean lead is at least the margin, 0.01 in accuracy
         and 0.05 nats in log-likelihood; it loses by the same rule. The result is a draw if the
         interval lies within the margin on both sides, and otherwise undecided.
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> table = experiments.duels(experiments.reference())
+    >>> sorted(table["score"].unique())
+    ['accuracy', 'log-likelihood']
     """
     rows = [
         (

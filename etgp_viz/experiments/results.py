@@ -17,10 +17,8 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
-import logging
-import os
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -28,10 +26,16 @@ from typing import Any
 import pandas as pd
 from tqdm.auto import tqdm
 
-from etgp_viz.checks import check_count, check_installed, fail
+from etgp_viz.checks import check_installed, fail
 from etgp_viz.experiments.presets import grid
 from etgp_viz.experiments.scoring import closest_look
 from etgp_viz.experiments.settings import ADDED_COLUMNS, COLUMNS, TEXT_COLUMNS, Outcome, Run
+from etgp_viz.experiments.workers import (
+    in_this_process,
+    local_workers,
+    thread_limits,
+    through_dask,
+)
 from etgp_viz.files import GrowingTable, TableContents, write
 from etgp_viz.timing.log import describe_machine
 
@@ -57,12 +61,6 @@ FOLDER = Path(__file__).parents[1] / "reference"
 TABLE, DETAILS = "experiments.csv", "experiment_details.json.gz"
 COMMAND = "etgp-viz experiment --preset laptop"
 
-Outcomes = Generator[tuple[Run, Outcome | BaseException], None, None]
-
-RETRIES = 1  # of a run that raises an error; Dask itself retries more often after a dead worker
-SECONDS_TO_CONNECT = 20.0
-LARGE_WORKER = 3 * 2**30  # bytes
-
 
 class ResultFile:
     """The result file of a grid, to add to; an existing one is resumed.
@@ -76,7 +74,7 @@ class ResultFile:
         if not self._file.has_begun:
             self._file.begin({"command": command, "machine": describe_machine()})
         self._read()
-        self._file.add_columns()
+        self._file.bring_up_to_date()
 
     def _read(self) -> int:
         """Note which runs are finished; return the number of bytes that hold whole runs."""
@@ -108,21 +106,31 @@ class ResultFile:
         self.finished |= {row["id"] for row in outcome.rows if row["status"] == "ok"}
 
 
-def load(path: str | Path) -> pd.DataFrame:
+def load(path: str | Path, argument: str = "path") -> pd.DataFrame:
     """The table of a grid, also of one that was stopped or is still running.
 
     Parameters
     ----------
     path : what `carry_out` or ``etgp-viz experiment`` wrote, in this version or in 0.1, whose files
         lack some of the columns: those are empty
+    argument : what a message calls the path
 
     Returns
     -------
     data frame : one row for each run and way of predicting, with the columns
         `etgp_viz.experiments.settings.COLUMNS`. If a run failed and was tried again, the last
         attempt counts. ``attrs`` has the ``command`` and the ``machine`` that made the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from etgp_viz import experiments
+    >>> path = Path(tempfile.mkdtemp(), "mine.csv")
+    >>> _ = experiments.carry_out([], path, progress=False)  # a grid without runs
+    >>> len(experiments.load(path))
+    0
     """
-    header, rows, _ = _whole_runs(_file(path))
+    header, rows, _ = _whole_runs(_file(path, argument))
     last = {row["id"]: row["attempt"] for row in rows}
     latest = [row for row in rows if row["attempt"] == last[row["id"]]]
     frame = pd.DataFrame(latest, columns=list(COLUMNS))
@@ -144,6 +152,16 @@ def load_detail(path: str | Path, run_id: str) -> dict[str, Any]:
     Returns
     -------
     dictionary, see `etgp_viz.experiments.details.detail`
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from etgp_viz import experiments
+    >>> runs = experiments.grid("quick", datasets=["digits"], models=["logistic"], seeds=[0])
+    >>> path = Path(tempfile.mkdtemp(), "digits.csv")
+    >>> table = experiments.carry_out(runs, path, workers=0, progress=False)
+    >>> len(experiments.load_detail(path, table["id"].iloc[0])["class_names"])
+    10
     """
     file = details_folder(path) / f"{run_id}.json"
     try:
@@ -168,6 +186,12 @@ def made_by(table: pd.DataFrame) -> str:
     Returns
     -------
     the command, the processor, and how many of the command's runs it holds
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> experiments.made_by(experiments.reference())[:26]
+    'Made by `etgp-viz experime'
     """
     header = table.attrs
     if "machine" not in header:
@@ -176,9 +200,9 @@ def made_by(table: pd.DataFrame) -> str:
     return f"Made by `{header['command']}` on {header['machine']['processor']}{runs}."
 
 
-def _file(path: str | Path) -> GrowingTable:
+def _file(path: str | Path, argument: str = "output") -> GrowingTable:
     kind = "a result file of a grid of experiments"
-    return GrowingTable(path, COLUMNS, "output", kind, added=ADDED_COLUMNS)
+    return GrowingTable(path, COLUMNS, argument, kind, added=ADDED_COLUMNS)
 
 
 def _whole_runs(file: GrowingTable) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
@@ -239,6 +263,16 @@ def carry_out(
     Returns
     -------
     data frame, see `etgp_viz.experiments.load`
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from etgp_viz import experiments
+    >>> runs = experiments.grid("quick", datasets=["digits"], models=["logistic"], seeds=[0])
+    >>> path = Path(tempfile.mkdtemp(), "digits.csv")
+    >>> table = experiments.carry_out(runs, path, workers=0, progress=False)
+    >>> bool(table["test_accuracy"].max() > 0.9)
+    True
     """
     check_installed()
     file = ResultFile(output, command)
@@ -256,108 +290,6 @@ def carry_out(
                 bar.set_postfix_str(f"{run.dataset} {run.model}", refresh=False)
                 bar.update()
     return load(output)
-
-
-def in_this_process(runs: Iterable[Run], execute: Callable[[Run], Outcome]) -> Outcomes:
-    """Yield each run with its outcome or its error, one after another."""
-    for run in runs:
-        try:
-            yield run, execute(run)
-        except Exception as error:
-            yield run, error
-
-
-def through_dask(
-    runs: Iterable[Run],
-    execute: Callable[[Run], Outcome],
-    *,
-    workers: int | None = None,
-    scheduler: str | None = None,
-) -> Outcomes:
-    """Yield each run with its outcome or its error, as they come in.
-
-    A run whose worker dies is started again on another one; a run that raises an error is tried
-    once more. ``workers`` are processes on this machine, by default one for each core. They share
-    its cores evenly, so that none waits for another's threads. ``scheduler`` is the address of a
-    running Dask scheduler, ``tcp://host:port``, to use instead: its workers keep the threads that
-    their environment gives them (`thread_limits`).
-    """
-    from distributed import Client, as_completed
-
-    where = local_workers(workers) if scheduler is None else contextlib.nullcontext(scheduler)
-    with where as address, _connect(Client, address) as client:
-        by_key = {f"etgp-viz-{run.id}": run for run in runs}
-        futures = [
-            client.submit(execute, run, key=key, retries=RETRIES, pure=False)
-            for key, run in by_key.items()
-        ]
-        for future in as_completed(futures):
-            try:
-                outcome = future.result()
-            except Exception as error:  # raised by the run, or because its workers died
-                outcome = error
-            yield by_key[future.key], outcome
-            if scheduler is None:  # the workers of a cluster are not ours to restart
-                _replace_large_worker(client, future)
-            futures.remove(future)  # what is on the disk, the scheduler may forget
-            future.release()
-
-
-@contextlib.contextmanager
-def local_workers(workers: int | None = None) -> Iterator[str]:
-    """Start worker processes that only this machine can reach; yields their scheduler's address.
-
-    There is no dashboard, and nothing is served over HTTP. A worker that dies is replaced.
-    """
-    import dask
-    from distributed import LocalCluster
-
-    cores = os.cpu_count() or 1
-    count = check_count(cores if workers is None else workers, "workers")
-    config = {
-        "distributed.scheduler.allowed-failures": 10,  # a restarted worker counts as a dead one
-        "distributed.nanny.pre-spawn-environ": thread_limits(max(1, cores // count)),
-        "distributed.scheduler.http.routes": [],
-        "distributed.worker.http.routes": [],
-    }
-    with (
-        dask.config.set(config),
-        LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-            memory_limit=0,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-    ):
-        yield cluster.scheduler_address
-
-
-def thread_limits(threads: int) -> dict[str, int]:
-    """Environment variables that limit the threads of each numerical library when it starts."""
-    libraries = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "TF_NUM_INTRAOP", "TF_NUM_INTEROP")
-    return {f"{library}_THREADS": threads for library in libraries}
-
-
-def _connect(client: Any, address: str) -> Any:
-    try:
-        return client(address, timeout=SECONDS_TO_CONNECT)
-    except (OSError, ValueError) as error:
-        fail("scheduler", "the address of a running Dask scheduler", f"{address} ({error})")
-
-
-def _replace_large_worker(client: Any, future: Any) -> None:
-    """Restart the worker that finished a run if it has grown large.
-
-    TensorFlow keeps everything that it has compiled, so a worker grows with every model it trains.
-    """
-    workers = client.scheduler_info()["workers"]
-    for address in client.who_has([future]).get(future.key, ()):
-        if address in workers and workers[address]["metrics"]["memory"] > LARGE_WORKER:
-            client.restart_workers([address], raise_for_error=False)
 
 
 # --- what comes with the package -----------------------------------------------------------------

@@ -199,7 +199,7 @@ def _build(run: Run, data: Dataset, batched: bool = True) -> Any:
     options: dict[str, Any] = {"start": run.start}
     if kind.has_network:
         options |= {name: getattr(run, name) for name in ("hidden", "dropout", "weight_decay")}
-        options["precision"] = "float32"  # of the network alone
+        options["precision"] = "float32"  # of the network, and of a training step
     if kind.family == "svgp":
         options["batched"] = batched
     if run.sharing:

@@ -222,6 +222,14 @@ def closest_look(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     data frame : one row per cell, with the columns of `select`
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> rows = experiments.closest_look(experiments.reference())
+    >>> cell = ["dataset", "model", "sharing", "inference", "num_inducing"]
+    >>> bool(rows.duplicated(cell).any())
+    False
     """
     chosen = select(table).sort_values("seed", kind="stable")
     return chosen.drop_duplicates(list(CELL)).sort_index()

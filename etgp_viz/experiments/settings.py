@@ -11,10 +11,14 @@ from typing import Any
 
 from etgp_viz.checks import (
     check_count,
+    check_counts,
     check_fraction,
     check_nonnegative,
     check_optional,
     check_positive,
+    check_seed,
+    check_widths,
+    describe,
     fail,
 )
 from etgp_viz.rivals import names
@@ -129,18 +133,21 @@ class Run:
     start: str = "draw"
 
     def __post_init__(self) -> None:
-        name = "-".join(filter(None, (self.model, self.sharing)))
-        if MODELS.get(name) != (self.model, self.sharing):
-            fail("model", "one of " + ", ".join(MODELS), repr(name))
+        texts = (self.model, self.sharing)
+        is_text = all(isinstance(text, str) for text in texts)
+        name = "-".join(filter(None, texts)) if is_text else ""
+        if MODELS.get(name) != texts:
+            got = describe(name) if is_text else " and ".join(map(describe, texts))
+            fail("model", "one of " + ", ".join(MODELS), got)
         for count in ("steps", "batch_size", "samples", "num_monte_carlo"):
             check_count(getattr(self, count), count)
         if self.model == SPEED or self.kind.has_inducing_points:
             check_count(self.num_inducing, "num_inducing")
         else:
             object.__setattr__(self, "num_inducing", 0)
-        check_count(self.seed, "seed", minimum=0)
-        for width in self.hidden:
-            check_count(width, "hidden")
+        check_seed(self.seed)
+        widths = check_counts(self.hidden, "hidden")
+        check_widths([1, *widths, 1], "hidden")
         check_positive(self.learning_rate, "learning_rate")
         check_positive(self.final_rate, "final_rate")
         check_fraction(self.dropout, "dropout")

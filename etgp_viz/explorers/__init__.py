@@ -2,6 +2,7 @@
 
 | explorer | what it shows |
 |---|---|
+| `PosteriorExplorer` | GP regression: click observations, and the band pinches |
 | `FlowExplorer` | one Gaussian process through one flow |
 | `SharedLatentExplorer` | one latent process, C classes |
 | `CovarianceExplorer` | covariances of the classes, by formula and by Monte Carlo |
@@ -9,8 +10,10 @@
 | `TimingExplorer` | the race against SVGPs over the number of classes |
 | `ResultsExplorer` | scores on real data |
 
-Importing this package loads no TensorFlow; looking up an explorer does. Nothing is sent to the page
-before an explorer is made.
+`Preset` and `Step` describe presets and guided tours of your own: see `Explorer.add_preset`.
+
+Importing this package loads no TensorFlow; looking up an explorer does, if it needs a model.
+Nothing is sent to the page before an explorer is made.
 """
 
 from etgp_viz.lazy import homes, lazy_names
@@ -20,10 +23,12 @@ _HOMES = homes("""
     explorers.covariance: CovarianceExplorer
     explorers.flow: FlowExplorer
     explorers.inference: InferenceExplorer
+    explorers.posterior: PosteriorExplorer
+    explorers.presets: Preset Step
     explorers.results: ResultsExplorer
     explorers.shared_latent: SharedLatentExplorer
     explorers.timing: TimingExplorer
 """)
 
-__all__ = list(_HOMES)
+__all__ = [name for name in _HOMES if name.endswith("Explorer")]
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-PAUSE = 0.35  # seconds between two snapshots, at least
+PAUSE = 0.35  # seconds from one snapshot to the next, at least
 SNAPSHOT_SHARE = 0.35  # of the time, at most, for snapshots
 PATIENCE = 5.0  # seconds that a closing kernel waits for its workers
 
@@ -25,7 +25,8 @@ class Worker:
 
     The thread computes a `snapshot` now and then; its argument is True the last time. The thread
     that made the worker calls `show` with each snapshot and, after the last one, `finish` with the
-    error that ended the work, or None.
+    error that ended the work, or None. `pause` and `share` are its own `PAUSE` and
+    `SNAPSHOT_SHARE`.
     """
 
     def __init__(
@@ -34,7 +35,11 @@ class Worker:
         snapshot: Callable[[bool], Any],
         show: Callable[[Any], None],
         finish: Callable[[Exception | None], None],
+        pause: float | None = None,
+        share: float | None = None,
     ) -> None:
+        self._pause = PAUSE if pause is None else pause
+        self._share = SNAPSHOT_SHARE if share is None else share
         self._step, self._snapshot, self._show, self._finish = step, snapshot, show, finish
         self._stop, self._is_shown = threading.Event(), threading.Event()
         self._is_shown.set()
@@ -60,9 +65,13 @@ class Worker:
         self._is_abandoned = True
         self._stop.set()
 
-    def join(self, seconds: float | None = None) -> None:
-        """Wait until the thread has ended; its last results may still be in the event loop."""
+    def join(self, seconds: float | None = None) -> bool:
+        """Wait until the thread has ended; its last results may still be in the event loop.
+
+        Returns whether it has ended.
+        """
         self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         error = None
@@ -72,8 +81,7 @@ class Worker:
                 if time.monotonic() >= due and self._is_shown.is_set():
                     start = time.monotonic()
                     self._hand_over(self._snapshot(False))
-                    now = time.monotonic()
-                    due = now + max(PAUSE, (now - start) / SNAPSHOT_SHARE)
+                    due = start + max(self._pause, (time.monotonic() - start) / self._share)
             if not self._is_abandoned:
                 self._hand_over(self._snapshot(True))
         except Exception as reason:  # any error: the page reports it

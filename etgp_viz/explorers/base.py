@@ -5,61 +5,26 @@ becomes records, sentences, code and a print figure. Everything else is here, on
 """
 
 import dataclasses
-import io
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import ipywidgets as widgets
 
-from etgp_viz.explorers import fields
-from etgp_viz.explorers.fast_plotly.live_figure import live_figure, prepare_page
-from etgp_viz.explorers.page import Page
+from etgp_viz.explorers import closing, fields, sharing
+from etgp_viz.explorers.fast_plotly.live_figure import live_figure, morphing, prepare_page
+from etgp_viz.explorers.guide import Guide
+from etgp_viz.explorers.history import History, walk
+from etgp_viz.explorers.page import Frame, Page, Views, button, in_rows, label_of
+from etgp_viz.explorers.presets import Preset, tours_of
+from etgp_viz.explorers.records_view import Records, unchecked
+from etgp_viz.explorers.saved_picture import MIME_TYPES, SavedPicture, file_content
 from etgp_viz.figures import plotting
 from etgp_viz.figures.plotting import Picture
 
-MIME_TYPES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
-
-
-@dataclass(frozen=True)
-class Preset:
-    """A setting that tells a story: what to look at, and the values that are not defaults."""
-
-    story: str
-    values: Mapping[str, Any]
-
-
-def _unchecked() -> AbstractContextManager[Any]:
-    """A context in which models do not check shapes.
-
-    Explorers of shipped results have no model, and work without TensorFlow.
-    """
-    backend = sys.modules.get("etgp_viz.backend")
-    return nullcontext() if backend is None else backend.unchecked()
-
-
-class _FromLink:
-    """`from_link`: called on a class it makes an explorer, called on an explorer it moves it."""
-
-    def __get__(self, explorer: "Explorer | None", kind: type["Explorer"]) -> Callable[[str], Any]:
-        def from_link(text: str) -> "Explorer":
-            """The explorer in the state of a link; a bad link raises a ValueError, nothing moves.
-
-            Parameters
-            ----------
-            text : what `link` returned
-            """
-            values = fields.read_link(kind.__name__, kind.State, text)
-            if explorer is None:
-                return kind(**values)
-            explorer.set(**values)
-            return explorer
-
-        return from_link
+MAIN_CONTROLS = 2  # in "present" mode
 
 
 class Explorer(ABC):
@@ -79,10 +44,21 @@ class Explorer(ABC):
 
     State: ClassVar[type]
     pictures: ClassVar[Mapping[str, Picture]]
+    #: pictures that share an x axis; on a handout each has a row of its own
     full_width: ClassVar[tuple[str, ...]] = ()
+    #: what the stage shows at a time: label → rows of pictures; without it, one picture each
+    views: ClassVar[Views] = MappingProxyType({})
+    #: rows of pictures on a page that is wide enough for all of them
+    wide: ClassVar[tuple[str, ...]] = ()
+    #: heat maps that are compared with each other and have one colour scale
+    same_colours: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    #: groups of controls that are folded away at first
+    folded: ClassVar[tuple[str, ...]] = ()
     presets: ClassVar[Mapping[str, Preset]] = MappingProxyType({})
     #: sliders that a handout may keep; the first active one is used
     handout: ClassVar[tuple[str, ...]]
+    #: controls of "present" mode: the first two active ones; without it, those of a handout
+    main: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, **values: Any) -> None:
         prepare_page()
@@ -91,18 +67,29 @@ class Explorer(ABC):
         self.controls = {
             name: spec.widget(getattr(start, name)) for name, spec in self._specs.items()
         }
-        with _unchecked():
-            self._records = dict(self.compute_records(start))
+        with unchecked():
+            self._records = Records(self.compute_records(start))
         leader = next(iter(self._records))
-        self.figures = {
-            name: live_figure(picture.make(self._records[name]), leads=name == leader)
-            for name, picture in self.pictures.items()
-        }
-        self._is_held = False
+        self._drawn = {name: self._records[name] for name in self.pictures}
+        # A figure is complete before the browser hears of it, colours included.
+        self._figures = {name: picture.make(self._drawn[name])
+                         for name, picture in self.pictures.items()}  # fmt: skip
+        for group in self.same_colours:
+            self._share_colours(group[0])
+        self._figures = {name: live_figure(figure, leads=name == leader)
+                         for name, figure in self._figures.items()}  # fmt: skip
+        self._to_refit: set[str] = set()  # figures whose axes fit anew when they are drawn next
+        self._is_held, self._history = False, History(start)
+        top = [a if isinstance(a, widgets.Widget) else button(*a) for a in self.actions()]
         self._page = Page(
-            self._grouped_controls(), self.figures, self.full_width, self._action_bar(),
-            self._on_message, [_button(*action) for action in self.actions()],
+            self._grouped_controls(), self.folded, self._figures, self.full_width, self._frame(),
+            self._on_message, top,
         )  # fmt: skip
+        self._guide = Guide(self, self._page, top)
+        self._sharing = sharing.Sharing(self, self._page)
+        self._saved = SavedPicture(
+            self.print_figure, lambda: (self.title(self.state), self.summary)
+        )
         self._update_text(start)
         for name, control in self.controls.items():
             control.add_class(f"etgp-field-{name}")
@@ -115,7 +102,9 @@ class Explorer(ABC):
         """Name and record of each picture, in the order of drawing.
 
         A picture is on its way to the browser while the record of the next one is computed. A
-        record that is the same object as before is not drawn again.
+        record that is the same object as before is not drawn again. In place of a record there may
+        be a function without arguments that returns it: it is called once the record is needed,
+        so that no numbers are computed for pictures that nobody looks at.
         """
 
     @abstractmethod
@@ -137,8 +126,11 @@ class Explorer(ABC):
     def on_click(self, figure: str, panel: str, x: float, y: float) -> None:  # noqa: B027
         """Respond to a click in a panel, at a point in the units of its axes; by default not."""
 
-    def actions(self) -> Iterable[tuple[str, str, Callable[[], None]]]:
-        """Buttons above the figures, as label, tooltip and what to call; by default none."""
+    def on_drag(self, figure: str, dot: int, x: float, y: float) -> None:  # noqa: B027
+        """Respond to a dot that is dragged: its number, and where it is now; by default not."""
+
+    def actions(self) -> Iterable[widgets.Widget | tuple[str, str, Callable[[], None]]]:
+        """Buttons above the figures: widgets, or label, tooltip and what to call; default none."""
         return ()
 
     # What a user calls ----------------------------------------------------------------------------
@@ -153,6 +145,12 @@ class Explorer(ABC):
     def summary(self) -> str:
         """What the figures show now, in words."""
         return self.describe(self.state)
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """The figures, by the picture's name, each as it is now."""
+        self._draw(self._figures)
+        return self._figures
 
     @property
     def records(self) -> Mapping[str, Any]:
@@ -174,11 +172,7 @@ class Explorer(ABC):
         >>> explorer.state.lengthscale
         0.5
         """
-        checked = fields.check_values(self.State, values)
-        with self._without_drawing():
-            for name, value in checked.items():
-                self.controls[name].value = value
-        self._redraw()
+        self._move(values)
 
     def to_code(self) -> str:
         """A short runnable script that reproduces the figures.
@@ -205,12 +199,37 @@ class Explorer(ABC):
         """
         return fields.write_link(type(self).__name__, self.state)
 
-    from_link = _FromLink()
+    from_link = sharing.FromLink()
 
     def reset(self) -> None:
         """Return every control to its default, and fit the axes."""
-        self.set(**dataclasses.asdict(self.State()))
-        self._fit_axes()
+        self._page.frame.preset = self._guide.name
+        self._move(dataclasses.asdict(self.State()), refit=True)
+
+    def undo(self) -> None:
+        """Return to the state before the last change; a drag is one change."""
+        self.set(**dataclasses.asdict(self._history.back()))
+
+    def add_preset(self, name: str, preset: Preset) -> None:
+        """Add a chip to this explorer; with steps it is a guided tour, see `Preset`.
+
+        Parameters
+        ----------
+        name : the words on the chip
+        preset : what it does; a bad value, a place that is not there or a wait that cannot end
+            raises a ValueError that names the step
+
+        Examples
+        --------
+        >>> from etgp_viz.explorers import FlowExplorer, Preset
+        >>> explorer = FlowExplorer()
+        >>> explorer.add_preset("Wild", Preset("A short lengthscale.", {"lengthscale": 0.1}))
+        """
+        fields.check_values(self.State, preset.values)
+        self._guide.check(preset)
+        self.presets = {**self.presets, name: preset}  # type: ignore[misc]
+        self._page.frame.tours = tours_of(self.presets)
+        self._page.frame.presets = list(self.presets)
 
     def resample(self) -> None:
         """Take the next draw of the noise; nothing else changes."""
@@ -231,11 +250,7 @@ class Explorer(ABC):
         >>> FlowExplorer().picture("svg")[:5]
         b'<?xml'
         """
-        if kind not in MIME_TYPES:
-            raise ValueError(f"kind: expected one of {', '.join(MIME_TYPES)}, got {kind!r}")
-        content = io.BytesIO()
-        self.print_figure().savefig(content, format=kind, dpi=200, bbox_inches="tight")
-        return content.getvalue()
+        return file_content(self.print_figure, kind)
 
     def table(self) -> str:
         """Everything that is drawn, as CSV: figure, trace, x, y and, for heat maps, z.
@@ -248,6 +263,23 @@ class Explorer(ABC):
         'figure,trace,x,y,z'
         """
         return plotting.table(self.figures)
+
+    def close(self) -> None:
+        """Close the page, and end what works for it in the background.
+
+        A cell that is run again does this by itself to the explorer that it showed before.
+
+        Examples
+        --------
+        >>> from etgp_viz.explorers import FlowExplorer
+        >>> explorer = FlowExplorer()
+        >>> explorer.close()
+        """
+        worker = getattr(self, "_worker", None)
+        if worker is not None:
+            worker.abandon()
+        closing.forget(self)
+        closing.close_widgets(*self._page.roots, self._guide.card)
 
     def tour(self, name: str = "") -> tuple[str, Iterator[tuple[int, str, bool]]]:
         """The label of one control and a walk along it, for pages that have no kernel.
@@ -265,22 +297,16 @@ class Explorer(ABC):
         walk : at each stop its position from the left, its value as text, and whether a reader
             should begin there
         """
-        if not name:
-            name = next(field for field in self.handout if self._specs[field].when(self.state))
-        return self._specs[name].label, self._walk(name)
-
-    def _walk(self, name: str) -> Iterator[tuple[int, str, bool]]:
-        spec, start = self._specs[name], getattr(self.state, name)
-        values = spec.positions(start)
-        here = values.index(start)
-        for way in (range(here, len(values)), range(here - 1, -1, -1), ()):
-            self.set(**{name: start})
-            self._fit_axes()
-            for position in way:
-                self.set(**{name: values[position]})
-                yield position, spec.format_value(values[position]), position == here
+        return walk(self, name)
 
     # How it works ---------------------------------------------------------------------------------
+
+    def _move(self, values: Mapping[str, Any], refit: bool = False) -> None:
+        checked = fields.check_values(self.State, values)
+        with self._without_drawing():
+            for name, value in checked.items():
+                self.controls[name].value = value
+        self._redraw(refit)
 
     @contextmanager
     def _without_drawing(self) -> Iterator[None]:
@@ -298,103 +324,159 @@ class Explorer(ABC):
     def _redraw(self, refit: bool = False) -> None:
         try:
             state = self.state
-            with _unchecked():  # the controls have checked their values
+            self._history.note(state)
+            if refit:
+                self._to_refit = set(self.pictures)
+            shown = self._page.frame.shown
+            with unchecked():  # the controls have checked their values
                 for name, record in self.compute_records(state):
-                    if refit or record is not self._records[name]:
-                        self.pictures[name].update(self.figures[name], record, refit)
-                        self._records[name] = record
+                    self._records[name] = record
+                    if name in shown:
+                        self._draw((name,))
             self._update_text(state)
+            self._guide.on_change(state)
         except Exception as error:  # the last good figures stay, and the page says why
             self._page.warn(f"This setting cannot be drawn: {error}")
 
+    def _draw(self, names: Iterable[str]) -> None:
+        """Bring figures up to date with their records."""
+        for name in names:
+            record, refit = self._records[name], name in self._to_refit
+            if refit or record is not self._drawn[name]:
+                self.pictures[name].update(self._figures[name], record, refit)
+                self._drawn[name] = record
+                self._to_refit.discard(name)
+                self._share_colours(name, refit)
+
+    def _share_colours(self, name: str, refit: bool = False) -> None:
+        for group in self.same_colours:
+            if name in group:
+                plotting.share_colours([self._figures[other] for other in group], refit)
+
     def _fit_axes(self) -> None:
         self._redraw(refit=True)
+
+    def _on_shown(self, _: Any) -> None:
+        """Draw what the browser is about to show."""
+        self._present(self._page.frame.presents)
+        try:
+            self._draw(sorted(self._page.frame.shown))
+        except Exception as error:
+            self._page.warn(f"This view cannot be drawn: {error}")
 
     def _update_text(self, state: Any) -> None:
         """Update the title, the summary, and which controls are visible."""
         self._page.show_title(self.title(state))
         self._page.show_summary(self.describe(state))
-        for name, spec in self._specs.items():
-            self.controls[name].layout.display = None if spec.when(state) else "none"
+        self._saved.renew_later()
+        active = {name for name, spec in self._specs.items() if spec.when(state)}
+        for name, control in self.controls.items():
+            control.layout.display = None if name in active else "none"
+        main = [name for name in self.main or self.handout if name in active][:MAIN_CONTROLS]
+        for name in self.main or self.handout:
+            control = self.controls[name]
+            (control.add_class if name in main else control.remove_class)("etgp-main")
 
     def _on_message(self, message: dict[str, Any]) -> None:
         """Respond to the browser: see frame.js."""
         if "default" in message:
             name = message["default"]
             self.set(**{name: getattr(self.State(), name)})
+        if "open" in message:
+            self._sharing.open_code(message["open"])
+        if "do" in message:
+            self._sharing.page = str(message.get("page", ""))
+            {**self._actions(), "undo": ("", self.undo)}[message["do"]][1]()
+            self._guide.on_press(message["do"])
+        if "preset" in message:
+            self._choose_preset(message["preset"])
+        if "save" in message:
+            self._download(message["save"])
         if "click" in message:
             self.on_click(message["click"], message["panel"], message["x"], message["y"])
         if message.get("copied") is False:
             self._page.warn("The browser did not allow copying: select the text below and copy it.")
 
+    def _on_pointer(self, change: Any) -> None:
+        """Follow something that the browser drags: the mark at an input, or a dot."""
+        figure, drags, *at = (change.new[key] for key in ("figure", "drags", "x", "y"))
+        if drags == "mark":
+            self.on_click(figure, change.new["panel"], *at)
+        else:
+            self.on_drag(figure, drags, *at)
+
+    def _on_hold(self, change: Any) -> None:
+        """Keep the axes while something is dragged, and let them fit again in the end."""
+        for figure in self._figures.values():
+            figure.holds_axes = change.new
+        if not change.new:
+            for name in sorted(self._page.frame.shown):
+                self.pictures[name].update(self._figures[name], self._drawn[name], False)
+                self._share_colours(name)
+
     def _grouped_controls(self) -> dict[str, list[widgets.Widget]]:
         groups: dict[str, list[widgets.Widget]] = {}
         for name, spec in self._specs.items():
             groups.setdefault(spec.group, []).append(self.controls[name])
-        present = widgets.Checkbox(
-            False, description="present: larger text, thicker lines", indent=False
-        )
-        present.observe(lambda change: self._present(change.new), "value")
-        groups.setdefault("View", []).append(present)
         return groups
 
     def _present(self, large: bool) -> None:
-        self._page.enlarge(large)
-        for figure in self.figures.values():
-            plotting.enlarge(figure, large)
+        for name in self._page.frame.shown if large else self._figures:
+            plotting.enlarge(self._figures[name], plotting.PRESENT_SCALE if large else 1.0)
 
-    def _action_bar(self) -> list[widgets.Widget]:
-        stories = [("presets …", ""), *((name, name) for name in self.presets)]
-        downloads = [("download …", "")]
-        downloads += [(f"picture ({kind.upper()})", kind) for kind in MIME_TYPES]
-        downloads += [("numbers (CSV)", "csv")]
-        buttons = [
-            ("reset", "Return every control to its default", self.reset),
-            ("rescale", "Fit the axes to what is drawn", self._fit_axes),
-            ("copy as code", "A script that reproduces these pictures", self._show_code),
-            ("share", "A link to this state, and a box to open one", self._show_link),
-        ]
-        if "seed" in self._specs:
-            buttons.insert(1, ("resample", "Another draw of the noise", self.resample))
-        bar = [_menu(stories, "Settings that each tell a story", self._choose_preset)]
-        bar += [_button(*button) for button in buttons]
-        return [*bar, _menu(downloads, "Save the picture or its numbers", self._download)]
+    def _actions(self) -> dict[str, tuple[str, Callable[[], None]]]:
+        """Label → tooltip and what to call."""
+        actions = {
+            "undo": ("Take back the last change (Ctrl+Z)", self.undo),
+            "reset": ("Return every control to its default", self.reset),
+            "resample": ("Another draw of the noise", self.resample),
+            "rescale": ("Fit the axes to what is drawn", self._fit_axes),
+            "copy as code": ("A script that reproduces these pictures", self._show_code),
+            "share": ("A link to this state, and a box to open one", lambda: self._sharing.show()),
+            "table": ("The numbers of this view as a table", self._show_table),
+        }
+        has_own_undo = type(self).undo is not Explorer.undo  # and a button for it
+        left_out = {"resample": "seed" not in self._specs, "undo": has_own_undo}
+        return {name: action for name, action in actions.items() if not left_out.get(name)}
+
+    def _frame(self) -> Frame:
+        views = self.views or {label_of(name): (name,) for name in self.pictures}
+        downloads = [(kind, f"picture ({kind.upper()})") for kind in MIME_TYPES]
+        frame = Frame(
+            kind=type(self).__name__,
+            presets=list(self.presets),
+            tours=tours_of(self.presets),
+            actions=[(name, tooltip) for name, (tooltip, _) in self._actions().items()],
+            downloads=[*downloads, ("csv", "numbers (CSV)")],
+            views=[(label, list(rows)) for label, rows in views.items()],
+            all_rows=list(self.wide or in_rows(list(self.pictures))),
+        )
+        frame.observe(self._on_shown, ["view", "hides", "presents"])
+        frame.observe(self._on_pointer, "pointer")
+        frame.observe(self._on_hold, "holds")
+        return frame
 
     def _choose_preset(self, name: str) -> None:
-        preset = self.presets[name]
-        self.set(**{**dataclasses.asdict(self.State()), **preset.values})
-        self._fit_axes()
-        self._page.show_note(widgets.HTML(f"<p><b>{name}.</b> {preset.story}</p>"))
+        preset, frame = self.presets[name], self._page.frame
+        self._guide.stop()
+        if preset.view:
+            frame.view = [label for label, _ in frame.views].index(preset.view)
+        with morphing():
+            self._move({**dataclasses.asdict(self.State()), **preset.values}, refit=True)
+        frame.preset = name
+        if preset.steps:
+            self._guide.start(name, preset)
+        else:
+            self._page.show_note(widgets.HTML(f"<p><b>{name}.</b> {preset.story}</p>"))
 
     def _show_code(self) -> None:
         code = self.to_code()
-        rows = code.count("\n") + 1
-        self._page.show_note(widgets.Textarea(code, rows=rows, layout={"width": "100%"}))
+        self._page.show_note(widgets.Textarea(code, rows=9, layout={"width": "100%"}))
         self._page.frame.copy(code)
 
-    def _show_link(self) -> None:
-        box = widgets.Text(
-            self.link(),
-            description="link",
-            continuous_update=False,
-            layout={"width": "100%"},
-            **{fields.TOOLTIP: "Copy this link, or paste one and press Enter"},
-        )
-        box.observe(lambda change: self._open_link(change.new), "value")
-        self._page.show_note(
-            box,
-            widgets.HTML(
-                f"<p>Copied. In code: <code>{type(self).__name__}.from_link('…')</code>. "
-                "To see what somebody else sees, paste their link here and press Enter.</p>"
-            ),
-        )
-        self._page.frame.copy(self.link())
-
-    def _open_link(self, text: str) -> None:
-        try:
-            self.from_link(text)
-        except ValueError as error:
-            self._page.warn(str(error))
+    def _show_table(self) -> None:
+        shown = {name: self.figures[name] for name in sorted(self._page.frame.shown)}
+        self._page.show_note(widgets.HTML(plotting.html_tables(shown)))
 
     def _download(self, kind: str) -> None:
         name = type(self).__name__.removesuffix("Explorer").lower()
@@ -404,26 +486,13 @@ class Explorer(ABC):
             self._page.frame.download(f"{name}.{kind}", MIME_TYPES[kind], self.picture(kind))
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
+        self._page.frame.cell = closing.note_display(self)
         return self._page._repr_mimebundle_(**options)
 
+    def _ipython_display_(self) -> None:
+        """The page, and the picture that remains of it in a saved notebook."""
+        from IPython.display import display
 
-def _button(label: str, tooltip: str, action: Callable[[], None]) -> widgets.Button:
-    button = widgets.Button(description=label, tooltip=tooltip, layout={"width": "auto"})
-    button.on_click(lambda _: action())
-    return button
-
-
-def _menu(
-    options: list[tuple[str, str]], tooltip: str, action: Callable[[str], None]
-) -> widgets.Dropdown:
-    """A menu of actions: choosing one runs it, and the menu returns to its first line."""
-    place = {"width": "170px"}
-    menu = widgets.Dropdown(options=options, value="", layout=place, **{fields.TOOLTIP: tooltip})
-
-    def choose(change: Any) -> None:
-        if change.new:
-            menu.value = ""
-            action(change.new)
-
-    menu.observe(choose, "value")
-    return menu
+        data, metadata = self._repr_mimebundle_()
+        display(data, metadata=metadata, raw=True)
+        self._saved.show()

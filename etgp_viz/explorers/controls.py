@@ -11,6 +11,7 @@ import traitlets
 
 from etgp_viz.explorers import fields
 from etgp_viz.explorers.fields import TOOLTIP, Choice, Control, Number, Whole, controlled
+from etgp_viz.explorers.posterior_controls import Observations
 from etgp_viz.records import prior
 
 MAX_POINTS = 60  # added by clicks: a link must stay short
@@ -23,7 +24,8 @@ _CURVE = np.linspace(0.0, 1.0, 41)
 class Knots(anywidget.AnyWidget):
     """A small curve whose knots follow the mouse, a finger or the arrow keys."""
 
-    _esm = Path(__file__).with_name("knots.js")
+    # As text: anywidget keeps every widget whose code is given as a path.
+    _esm = Path(__file__).with_name("knots.js").read_text(encoding="utf-8")
     value = traitlets.List(traitlets.Float()).tag(sync=True)
     curve = traitlets.List(traitlets.Float()).tag(sync=True)  # through the knots
     low = traitlets.Float().tag(sync=True)
@@ -119,10 +121,16 @@ class Profile(Control):
     step: float = 0.05
     knots: int = 5
 
+    def nearest(self, value: float) -> float:
+        """The step of the slider that is nearest to a value."""
+        inside = min(max(value, self.low), self.high)
+        return round(self.low + round((inside - self.low) / self.step) * self.step, 10)
+
     def check(self, value: Any) -> tuple[float, ...]:
         if not isinstance(value, list | tuple) or len(value) != self.knots:
             raise ValueError(f"expected {self.knots} numbers, got {value!r}")
-        return tuple(fields.check_number(knot, self.low, self.high) for knot in value)
+        # Rounded, since links are longer with the rounding errors of a slider.
+        return tuple(round(fields.check_number(knot, self.low, self.high), 6) for knot in value)
 
     def widget(self, value: tuple[float, ...]) -> widgets.Widget:
         return ProfileControl(self, value)
@@ -208,6 +216,10 @@ _LATENT: dict[str, tuple[Any, Control]] = {
     "period": (2.0, Number("period p", 0.5, 6.0, effect="longer repeats",
                            when=lambda state: state.kernel == "periodic")),
     "seed": (0, Whole("draw number", 0, 9999, typed=True)),
+    "held": ((), Observations(
+        "held points", Number("x", -3.0, 3.0), Number("f₀(x)", -5.0, 5.0, 0.01), "", 5,
+        "held point", "Drag f₀ in the picture; double-click a point to let it go.",
+    )),
 }  # fmt: skip
 
 
@@ -220,3 +232,48 @@ def latent(name: str, **changes: Any) -> Any:
 def kernel_arguments(state: Any) -> tuple[str, float, float, float]:
     """The arguments of `prior.kernel` in a state: kernel, lengthscale, variance, period."""
     return state.kernel, state.lengthscale, state.variance, state.period
+
+
+@dataclass(frozen=True)
+class Held:
+    """Where a draw on a grid of inputs is held: the numbers of the inputs, and the values there."""
+
+    places: tuple[int, ...]
+    values: tuple[float, ...]
+
+    @classmethod
+    def on_grid(cls, held: tuple[float, ...], x: np.ndarray) -> "Held":
+        """The held points of a state; at each input the last one counts."""
+        nearest = (int(np.argmin(np.abs(x - place))) for place in held[::2])
+        points = dict(zip(nearest, held[1::2], strict=True))
+        return cls(tuple(points), tuple(points.values()))
+
+    def stretched(self, by: float) -> "Held":
+        """The same inputs, with values so many times as large."""
+        return replace(self, values=tuple(by * value for value in self.values))
+
+    def bend(self, paths: np.ndarray, K: np.ndarray) -> np.ndarray:
+        """Draws ``[L, N]``, the first of them conditioned on the held points."""
+        if not self.places:
+            return paths
+        first = prior.condition(paths[:1], K, self.places, self.values)
+        return np.concatenate([first, paths[1:]])
+
+    def points(self, x: np.ndarray) -> np.ndarray:
+        """Inputs and values ``[2, H]``."""
+        return np.array([x[list(self.places)], self.values])
+
+    @property
+    def sentence(self) -> str:
+        """What the points do to f₀, in words; nothing if there are none."""
+        count = len(self.places)
+        points = "one point" if count == 1 else f"{count} points"
+        return f" f₀ is conditioned on {points}." if count else ""
+
+    def code(self, paths: str) -> list[str]:
+        """The lines of a script that bend draws of that name, and note the points as `held`."""
+        if not self.places:
+            return ["held = None"]
+        places, values = list(self.places), list(self.values)
+        call = f"{paths}[:1] = prior.condition({paths}[:1], K, {places}, {values})"
+        return [call, f"held = np.array([x[{places}], {values}])"]

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from etgp_viz.core import flows
-from etgp_viz.explorers import controls
+from etgp_viz.explorers import controls, tours
 from etgp_viz.explorers import covariance_session as session
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.covariance_session import MAX_TERMS, Shape, Source, X
@@ -140,7 +141,23 @@ class CovarianceExplorer(Explorer):
         "correlation": figures.equal_inputs,
     }
     full_width = ("variance", "correlation")
+    views: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "Formula and Monte Carlo": ("analytic estimate difference",),
+        "From K": ("latent analytic",),
+        "Variance and correlation": ("variance", "correlation"),
+        "Two classes at one x": ("together convergence",),
+        "Rank and terms": ("spectrum terms",),
+    }
+    wide = (
+        "variance variance correlation correlation",
+        "latent analytic estimate difference",
+        "together convergence spectrum terms",
+    )
+    same_colours = (("latent", "analytic", "estimate"),)
+    folded = ("Monte Carlo", "Class 3: f³")
+    main = ("amount", "a2", "a1", "b2")
     presets: ClassVar[Mapping[str, Preset]] = {
+        "Guided tour": tours.COVARIANCE,
         "Proposition 1": Preset(
             "Class 1 is f₀ itself; class 2 is f₀ times a scale that grows with x. Each column of "
             "their covariance is a column of K times that scale. Move the scale: the variance "
@@ -150,7 +167,7 @@ class CovarianceExplorer(Explorer):
         "A change of sign": Preset(
             "The scale of class 2 changes sign at x = 0. The covariance with class 1 changes sign "
             "there too, and the correlation jumps from −1 to 1: linear flows allow no value in "
-            "between.",
+            "between. At x = 0 itself class 2 does not vary, so it has no correlation at all.",
             {"a2": (-2.0, -1.0, 0.0, 1.0, 2.0), "c": 1, "d": 2},
         ),
         "Shifts do not matter": Preset(
@@ -211,21 +228,21 @@ class CovarianceExplorer(Explorer):
         series = (latent, state.mean, shape, num_terms)
         pair = (state.c - 1, state.d - 1)
         compared_pair = pair if state.view == "pair" else None
-        yield "variance", session.variances(source, shape, num_terms, state.at)
-        yield "correlation", session.equal_inputs(*series, state.at)
+        yield "variance", partial(session.variances, source, shape, num_terms, state.at)
+        yield "correlation", partial(session.equal_inputs, *series, state.at)
         compared = session.comparison(source, shape, num_terms, compared_pair)
         yield "analytic", compared
         yield "estimate", compared
         yield "difference", compared
-        yield "together", session.together(source, shape, num_terms, pair, state.at)
-        yield "convergence", session.convergence(source, shape, num_terms, compared_pair)
-        yield "spectrum", session.spectrum(*series)
-        yield "terms", session.terms(*series)
+        yield "together", partial(session.together, source, shape, num_terms, pair, state.at)
+        yield "convergence", partial(session.convergence, source, shape, num_terms, compared_pair)
+        yield "spectrum", partial(session.spectrum, *series)
+        yield "terms", partial(session.terms, *series)
         yield "latent", session.latent_matrix(latent)
 
     def title(self, state: CovarianceState) -> str:
         kind = {"linear": "linear", "sal": "sinh-arcsinh", "tanh": "tanh"}[state.family]
-        return f"Covariances of three classes with {kind} flows, by formula and by Monte Carlo"
+        return f"Covariances of three classes, {kind} flows"
 
     def describe(self, state: CovarianceState) -> str:
         record, rank = self._records["difference"], self._records["spectrum"]
@@ -235,8 +252,8 @@ class CovarianceExplorer(Explorer):
             return f"{verdict} {_about_pair(self._records['together'])}"
         return (
             f"{verdict} With linear flows two classes at one input have a correlation of exactly "
-            f"±1, and the {len(rank.joint)} values of all classes at {rank.num_inputs} inputs have "
-            f"a joint covariance of rank {rank.rank}."
+            f"±1{_where_flat(self._records['correlation'])}, and the {len(rank.joint)} values of "
+            f"all classes at {rank.num_inputs} inputs have a joint covariance of rank {rank.rank}."
         )
 
     def code(self, state: CovarianceState) -> str:
@@ -329,6 +346,12 @@ def _verdict(record: covariance_check.Comparison, left_out: float) -> str:
         f"chance alone this is {covariance_check.EXPECTED_SHARE:.1%} on average and, since "
         f"neighbouring entries move together, seldom less than {record.least_by_chance:.1%}: {end}"
     )
+
+
+def _where_flat(record: covariance_check.EqualInputs) -> str:
+    """A reservation, if a class does not vary at some input."""
+    is_flat = not np.all(np.isfinite(record.correlation))
+    return " (none where a class does not vary)" if is_flat else ""
 
 
 def _about_pair(record: covariance_check.TwoClasses) -> str:

@@ -186,9 +186,13 @@ class Switch(Control):
         return "on" if value else "off"
 
 
-def controlled(default: Any, control: Control) -> Any:
-    """A field of a state, with its default and its control."""
-    return dataclasses.field(default=default, metadata={"control": control})
+def controlled(default: Any, control: Control, **metadata: Any) -> Any:
+    """A field of a state, with its default and its control.
+
+    ``in_links=value`` is what a link without the field means, if that is not the default: links
+    must not change their meaning when a default does.
+    """
+    return dataclasses.field(default=default, metadata={"control": control, **metadata})
 
 
 def controls_of(state: type) -> dict[str, Control]:
@@ -218,7 +222,7 @@ def check_values(state: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_number(value: Any, low: float, high: float) -> float:
-    """A number between two ends as a float; a ValueError if it is none."""
+    """A number between two ends as a float; a ValueError if it is not one."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"expected a number, got {value!r}")
     slack = 1e-9 * (high - low)  # the ends of a logarithmic slider have rounding errors
@@ -236,11 +240,9 @@ def evenly_spaced(low: float, high: float) -> list[float]:
 
 
 def write_link(explorer: str, state: Any) -> str:
-    """A state as JSON on one line: the explorer's name, and the values that are not defaults."""
-    default = type(state)()
-    changes = {
-        name: value for name, value in vars(state).items() if value != getattr(default, name)
-    }
+    """A state as JSON on one line: the explorer's name, and the values that a link must name."""
+    default = _link_defaults(type(state))
+    changes = {name: value for name, value in vars(state).items() if value != default[name]}
     return json.dumps({"explorer": explorer, **changes}, separators=(",", ":"))
 
 
@@ -252,15 +254,25 @@ def read_link(explorer: str, state: type, text: str) -> dict[str, Any]:
         raise ValueError(f"link: expected at most {MAX_LINK_LENGTH} characters, got {len(text)}")
     try:
         values = json.loads(text, parse_constant=_refuse, object_pairs_hook=_without_duplicates)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"link: not a link of an explorer ({error})") from None
+    except (json.JSONDecodeError, RecursionError):
+        raise ValueError("link: this is not a link of an explorer; copy all of it") from None
+    except ValueError as error:
+        raise ValueError(f"link: this is not a link of an explorer: {error}") from None
     if not isinstance(values, dict) or values.pop("explorer", None) != explorer:
         raise ValueError(f'link: expected one that begins with {{"explorer":"{explorer}"')
     try:
         checked = check_values(state, values)
     except ValueError as error:
         raise ValueError(f"link: {error}") from None
-    return {**dataclasses.asdict(state()), **checked}
+    return {**_link_defaults(state), **checked}
+
+
+def _link_defaults(state: type) -> dict[str, Any]:
+    """The value of each field that a link leaves out."""
+    return {
+        field.name: field.metadata.get("in_links", field.default)
+        for field in dataclasses.fields(state)
+    }
 
 
 def _refuse(constant: str) -> float:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from etgp_viz.core import flows
 from etgp_viz.core.network import FlowNetwork
-from etgp_viz.explorers import controls
+from etgp_viz.explorers import controls, tours
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, Whole, controlled
 from etgp_viz.figures import density, flow_map, matrix, parameters, paths
@@ -18,7 +18,7 @@ from etgp_viz.records import prior
 
 X = np.linspace(-3.0, 3.0, 200)
 COARSE = np.linspace(-3.0, 3.0, 48)  # for heat maps, which cross to the browser as text
-DRAWS = 3
+DRAWS, KNOTS = 3, 5  # knots of each parameter
 LATENT_NAME = "Cov[f₀(x), f₀(x′)]"
 
 # The steps that flows are composed of; in a name such as "sal+linear" the first is applied first.
@@ -68,6 +68,7 @@ class FlowState:
     variance: float = controls.latent("variance")
     period: float = controls.latent("period")
     seed: int = controls.latent("seed")
+    held: tuple[float, ...] = controls.latent("held", figure="paths")
     flow: str = controlled("linear", Choice("flow G", FLOWS, group="Flow"))
     source: str = controlled("profiles", Choice("θ(x) comes from", SOURCES, group="Flow"))
     linear_a: tuple[float, ...] = _parameter("linear_a", 1.5)
@@ -106,8 +107,10 @@ class FlowExplorer(Explorer):
 
     The figures show draws of the latent f₀ and of the warped process f = G(f₀), the parameters of
     the flow over x, the map G and the densities at the marked x, and both covariance matrices.
-    Every parameter of the flow may depend on x: press ∿ beside its slider and drag the knots, or
-    take the parameters from a random network. A click into the upper two figures marks an x.
+    Every parameter of the flow may depend on x: drag its knots in the figure, or press ∿ beside its
+    slider and move them there, or take the parameters from a random network. A click into the draws
+    or the parameters marks an x, and the line that marks it can be dragged. So can the thick draw
+    of f₀: it is then conditioned on the point that it was dragged to.
 
     Parameters
     ----------
@@ -131,7 +134,20 @@ class FlowExplorer(Explorer):
         "covariance": matrix,
     }
     full_width = ("paths", "parameters")
+    views: ClassVar = {
+        "Draws": ("paths",),
+        "The flow": ("parameters parameters", "map density"),
+        "Covariance": ("latent_covariance covariance",),
+    }
+    wide = (
+        "paths paths map",
+        "paths paths density",
+        "parameters latent_covariance covariance",
+    )
+    same_colours = (("latent_covariance", "covariance"),)
+    main = ("linear_a", "linear_b", "sal_a", "sal_b", "tanh_a1", "tanh_c1", "amount", "at")
     presets: ClassVar = {
+        "Guided tour": tours.FLOW,
         "Nothing happens": Preset(
             "Scale 1 and shift 0 leave every draw unchanged. All training starts here.",
             {"linear_a": (1.0,) * 5, "linear_b": (0.0,) * 5},
@@ -145,6 +161,7 @@ class FlowExplorer(Explorer):
             "The scale grows with x. The covariance is no longer constant along its diagonals: the "
             "process is not stationary, although f₀ is.",
             {"linear_a": (0.1, 0.4, 1.0, 1.8, 3.0), "linear_b": (0.0,) * 5},
+            "Covariance",
         ),
         "Two levels": Preset(
             "Steep steps push values apart: most of the density moves to a few levels. No Gaussian "
@@ -166,24 +183,26 @@ class FlowExplorer(Explorer):
     def compute_records(self, state: FlowState) -> Iterator[tuple[str, Any]]:
         latent = controls.kernel_arguments(state)
         theta = _theta(state)
-        yield "paths", _paths(latent, state.seed, state.flow, theta, state.at)
+        held = controls.Held.on_grid(state.held, X)
+        yield "paths", _paths(latent, state.seed, held, state.flow, theta, state.at)
         yield "parameters", _parameters(state.flow, theta, state.at)
         marginal = _marginal(latent, state.flow, theta, state.at)
         yield "map", marginal
         yield "density", marginal
-        yield "latent_covariance", _latent_covariance(latent)
-        yield "covariance", _covariance(latent, state.flow, theta)
+        yield "latent_covariance", partial(_latent_covariance, latent)
+        yield "covariance", partial(_covariance, latent, state.flow, theta)
 
     def title(self, state: FlowState) -> str:
-        return f"One Gaussian process through one flow, {state.flow.upper().replace('+', ' → ')}"
+        return f"One Gaussian process, one flow: {state.flow.upper().replace('+', ' → ')}"
 
     def describe(self, state: FlowState) -> str:
         before, after = self._records["latent_covariance"], self._records["covariance"]
         varies = bool(np.ptp(self._records["parameters"].values, axis=0).max() > 1e-9)
-        return f"{_effect(self._records['density'])} {_stationarity(before, after, varies)}"
+        held = controls.Held.on_grid(state.held, X).sentence
+        return f"{_effect(self._records['density'])} {_stationarity(before, after, varies)}{held}"
 
     def code(self, state: FlowState) -> str:
-        flow = build_flow(state.flow)
+        flow, theta = build_flow(state.flow), _theta(state)
         return "\n".join(
             [
                 "import numpy as np",
@@ -195,16 +214,19 @@ class FlowExplorer(Explorer):
                 f"flow = {_flow_code(flow)}",
                 "",
                 "def theta(x):  # raw parameters of the flow at each x, [N, P]",
-                *_theta(state).code(flow),
+                *theta.code(flow),
                 "",
                 f"x, coarse = np.linspace(-3, 3, {len(X)}), np.linspace(-3, 3, {len(COARSE)})",
                 f"at = np.array([{state.at!r}])",
                 "K, K_coarse, K_at = (prior.covariance_matrix(kernel, z) for z in (x, coarse, at))",
                 f"latent = prior.draw(K, prior.noise({state.seed}, {DRAWS}, len(x)))",
+                *controls.Held.on_grid(state.held, X).code("latent"),
+                f"knots = np.array({theta.knots().tolist()})",
                 "marginal = flow_records.marginal(at[0], K_at[0, 0], flow, theta(at)[0])",
+                "there = (flow, theta(x), at[0])",
                 "records = {",
-                '    "paths": flow_records.paths(x, latent, np.diag(K), flow, theta(x), at[0]),',
-                '    "parameters": flow_records.parameters(x, flow, theta(x), at[0]),',
+                '    "paths": flow_records.paths(x, latent, np.diag(K), *there, held),',
+                '    "parameters": flow_records.parameters(x, *there, knots),',
                 '    "map": marginal,',
                 '    "density": marginal,',
                 '    "latent_covariance": flow_records.Matrix(',
@@ -230,6 +252,14 @@ class FlowExplorer(Explorer):
         if figure in ("paths", "parameters"):
             self.set(at=float(np.clip(x, X[0], X[-1])))
 
+    def on_drag(self, figure: str, dot: int, x: float, y: float) -> None:
+        """Move a knot up or down."""
+        name, state = _profile_names(self.state)[dot // KNOTS], self.state
+        spec, values = self._specs[name], list(getattr(state, name))
+        if figure == "parameters" and spec.when(state) and isinstance(spec, controls.Profile):
+            values[dot % KNOTS] = spec.nearest(y)
+            self.set(**{name: tuple(values)})
+
 
 @dataclass(frozen=True)
 class Theta:
@@ -245,6 +275,12 @@ class Theta:
             return _network(flow, self.seed, self.amount)(x[:, None]).numpy()[:, 0]
         named = dict(zip(flow.param_names, self.profiles, strict=True))
         return prior.params_from_profiles(flow, named, x, span=(X[0], X[-1]))
+
+    def knots(self) -> np.ndarray:
+        """Inputs and values of the knots, one parameter after another ``[2, J]``."""
+        values = np.array(self.profiles or [()])
+        places = np.linspace(X[0], X[-1], KNOTS)[: values.shape[1]]
+        return np.array([np.tile(places, len(values)), values.ravel()])
 
     def code(self, flow: flows.Flow) -> list[str]:
         """The body of a function that returns what `at` returns."""
@@ -263,9 +299,13 @@ class Theta:
 def _theta(state: FlowState) -> Theta:
     if state.source == "network":
         return Theta(seed=state.network_seed, amount=state.amount)
+    return Theta(profiles=tuple(getattr(state, name) for name in _profile_names(state)))
+
+
+def _profile_names(state: FlowState) -> list[str]:
+    """Fields of the profiles of the flow, in the order of its parameters."""
     steps = state.flow.split("+")
-    names = (f"{step}_{param.name}" for step in steps for param in STEPS[step].params)
-    return Theta(profiles=tuple(getattr(state, name) for name in names))
+    return [f"{step}_{param.name}" for step in steps for param in STEPS[step].params]
 
 
 # Each stage is cached, and computed again only when something that it depends on has changed.
@@ -300,16 +340,17 @@ def _raw(name: str, theta: Theta, at: float) -> dict[str, np.ndarray]:
 
 @lru_cache(maxsize=2)
 def _paths(
-    latent: tuple[Any, ...], seed: int, name: str, theta: Theta, at: float
+    latent: tuple[Any, ...], seed: int, held: controls.Held, name: str, theta: Theta, at: float
 ) -> flow_records.WarpedPaths:
-    variance = np.diag(_kernel_matrix(False, latent))
-    params = _raw(name, theta, at)["fine"]
-    return flow_records.paths(X, _draws(latent, seed), variance, build_flow(name), params, at)
+    K, flow, params = _kernel_matrix(False, latent), build_flow(name), _raw(name, theta, at)["fine"]
+    draws = held.bend(_draws(latent, seed), K)
+    return flow_records.paths(X, draws, np.diag(K), flow, params, at, held.points(X))
 
 
 @lru_cache(maxsize=2)
 def _parameters(name: str, theta: Theta, at: float) -> flow_records.Parameters:
-    return flow_records.parameters(X, build_flow(name), _raw(name, theta, at)["fine"], at)
+    params = _raw(name, theta, at)["fine"]
+    return flow_records.parameters(X, build_flow(name), params, at, theta.knots())
 
 
 @lru_cache(maxsize=2)
@@ -353,7 +394,7 @@ def _stationarity(before: flow_records.Matrix, after: flow_records.Matrix, varie
         rest = ", but its marginals change with x: it is not" if varies else ": the process is"
         return f"Its covariance depends on x − x′ alone{rest} stationary."
     latent = "and neither does that of f₀" if base > 1e-3 else "although that of f₀ does"
-    share = f"{warped:.0%} of it is not Toeplitz"
+    share = f"{warped:.0%} of it changes along the diagonals"
     return f"Its covariance does not depend on x − x′ alone, {latent}: {share}."
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from etgp_viz.experiments import MODELS, Collection
 from etgp_viz.experiments.settings import describe_configuration, short_name
+from etgp_viz.explorers import tours
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, controlled
 from etgp_viz.figures import results as figures
@@ -83,6 +84,7 @@ def _presets_of(collection: Collection) -> dict[str, Preset]:
 
 
 PRESETS = {
+    "Guided tour": tours.RESULTS,
     "The paper's first figure": Preset(
         "Accuracy of ETGP and of rivals with stationary kernels. Compare the circles of LINEAR and "
         "TANH with the squares of RBF and RBFCORR, and see what sharing a kernel (crosses) costs. "
@@ -172,6 +174,18 @@ class ResultsExplorer(Explorer):
         "projection": figures.projection,
     }
     full_width = ("scores",)
+    views: ClassVar = {
+        "Scores": ("scores",),
+        "One run: errors": ("confusion reliability hardest",),
+        "One run: training": ("elbo projection",),
+        "One run: flows": ("scale", "offset"),
+    }
+    wide = (
+        "scores scores confusion hardest",
+        "scores scores reliability hardest",
+        "elbo scale offset projection",
+    )
+    main = ("dataset", "metric")
     handout = ("metric",)
 
     @classmethod

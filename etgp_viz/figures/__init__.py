@@ -22,6 +22,7 @@ __all__ = ["PICTURES", "STORIES"]
 
 #: module → its story
 STORIES = {
+    "posterior": "GP regression: a function before and after observations",
     "flow": "one Gaussian process under one flow",
     "shared_latent": "C classes that share one latent, or have one each",
     "covariance": "covariances between classes, by formula and by Monte Carlo",
@@ -32,6 +33,9 @@ STORIES = {
 
 #: picture → its story, and what it shows
 PICTURES = {
+    "functions": ("posterior", "prior and posterior of f₀ over x, with bands and draws"),
+    "evidence": ("posterior", "the log marginal likelihood over one parameter of the kernel"),
+    "kernel_slice": ("posterior", "the kernel as a function of x for one x′"),
     "paths": ("flow", "draws of f₀ and of the warped process over x"),
     "parameters": ("flow", "the parameters of a flow as functions of x"),
     "flow_map": ("flow", "a flow at one input: the map, its slope and its inverse"),

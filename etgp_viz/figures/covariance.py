@@ -30,8 +30,10 @@ __all__ = [
 ]
 
 # Height and margins of the heat maps, which are shown side by side.
-MAP_HEIGHT, MAP_MARGIN = 340, {"r": 20, "t": 50}
+MAP_HEIGHT, MAP_MARGIN = 340, {"l": 52, "r": 10, "t": 46, "b": 44}
 HEIGHT, MARGIN = 320, {"r": 20, "t": 50}
+# From here on draws of two classes lie on a straight line, as far as one can see.
+STRAIGHT = 0.9995
 # End of the colour scale of differences, in standard errors.
 MAX_DIFFERENCE = 4.0
 # Pairs of classes have colours that no class has.
@@ -62,8 +64,8 @@ def _blank_comparison(part: str, record: Comparison) -> go.Figure:
         [plotting.heatmap(part, "%{y} and %{x}<br>%{z:.3f}", **ends)],
         MAP_HEIGHT,
         MAP_MARGIN,
-        xaxis={**look, "tickangle": 0},
-        yaxis=look,
+        xaxis={**look, "tickangle": 0, "constrain": "domain"},
+        yaxis={**look, **plotting.SQUARE},
         shapes=[{"type": "path", "path": "M0,0", "line": border, "visible": False}],
     )
 
@@ -106,11 +108,9 @@ def _comparison_heading(part: str, record: Comparison) -> str:
     if part == "analytic":
         return plotting.heading_text("by formula", covariance_name(record))
     if part == "estimate":
-        return plotting.heading_text("by Monte Carlo", f"{record.num_draws} draws, same colours")
-    return plotting.heading_text(
-        "difference in standard errors",
-        f"{record.share:.1%} within ±{record.tolerance:.0f} (chance: {record.expected_share:.1%})",
-    )
+        return plotting.heading_text("by Monte Carlo", f"{record.num_draws} draws")
+    share = f"{record.share:.1%} within ±{record.tolerance:.0f}"
+    return plotting.heading_text("difference", f"{share} SE")
 
 
 def covariance_name(record: Comparison) -> str:
@@ -207,7 +207,7 @@ def equal_inputs(record: EqualInputs) -> go.Figure:
         for k, (name, colour) in enumerate(zip(names, colours, strict=True))
     ]
     ticks = {"tickvals": [-1, -0.5, 0, 0.5, 1], "ticktext": ["−1", "−½", "0", "½", "1"]}
-    title = "correlation of two classes at one input x: ±1 if both are linear"
+    title = "correlation of two classes at one input x: ±1 if linear, none if one is flat"
     return plotting.figure(
         [*lines, plotting.names(x[-1] + 0.05, names, colours)],
         240,
@@ -221,16 +221,38 @@ def equal_inputs(record: EqualInputs) -> go.Figure:
 
 @equal_inputs.updater
 def _update_equal_inputs(fig: go.Figure, record: EqualInputs, refit: bool = False) -> None:
-    """Move the lines; inputs without a correlation are left out."""
+    """Move the lines. They break where there is no correlation, and where it jumps."""
     x, y, ends = [], [], []
     for values in np.round(record.correlation, 6):
         exists = np.isfinite(values)
-        x.append(record.x[exists])
-        y.append(values[exists])
+        here, there = _with_gaps(record.x, values)
+        x.append(here)
+        y.append(there)
         ends.append(values[exists][-1] if exists.any() else 0.0)
     heights = plotting.spread(np.array(ends), 0.26)
     places = np.full(len(ends), record.x[-1] + 0.05)
     plotting.move(fig, {"x": [*x, places], "y": [*y, heights]}, plotting.marked(record.at))
+
+
+def _with_gaps(x: np.ndarray, values: np.ndarray) -> tuple[Any, Any]:
+    """A line that breaks where values are missing, or jump from one end of the scale to the other.
+
+    A line without a gap is two arrays, which move quickly; one with a gap is two lists with None.
+    """
+    before, after = values[:-1], values[1:]
+    jumps = (np.abs(before) > STRAIGHT) & (np.abs(after) > STRAIGHT) & (before * after < 0.0)
+    if np.all(np.isfinite(values)) and not np.any(jumps):
+        return x, values
+    places: list[float | None] = []
+    heights: list[float | None] = []
+    for k, value in enumerate(values):
+        missing = not np.isfinite(value)
+        places.append(float(x[k]))
+        heights.append(None if missing else float(value))
+        if k < len(jumps) and jumps[k]:
+            places.append(float(x[k] + x[k + 1]) / 2.0)
+            heights.append(None)
+    return places, heights
 
 
 @Picture
@@ -252,11 +274,8 @@ def two_classes(record: TwoClasses) -> go.Figure:
 @two_classes.updater
 def _update_two_classes(fig: go.Figure, record: TwoClasses, refit: bool = False) -> None:
     u, v = record.values
-    straight = abs(record.correlation) > 0.9995
     title = plotting.heading_text(
-        f"draws at x = {plotting.signed(record.at, 1)}",
-        f"correlation {plotting.signed(record.correlation)}, "
-        + ("on a straight line" if straight else "yet on one curve"),
+        f"draws at x = {plotting.signed(record.at, 1)}", _correlation_words(record)
     )
     layout = {
         "xaxis.range": plotting.limits(fig, "xaxis", u, refit),
@@ -266,6 +285,15 @@ def _update_two_classes(fig: go.Figure, record: TwoClasses, refit: bool = False)
         "annotations[0].text": title,
     }
     plotting.move(fig, {"x": [u, u], "y": [v, v]}, layout)
+
+
+def _correlation_words(record: TwoClasses) -> str:
+    """The correlation and what the draws lie on; there is none where a class does not vary."""
+    if not np.isfinite(record.correlation):
+        return "no correlation: a class does not vary here"
+    straight = abs(record.correlation) > STRAIGHT
+    where = "on a straight line" if straight else "yet on one curve"
+    return f"correlation {plotting.signed(record.correlation)}, {where}"
 
 
 ERROR, LEFT_OUT = style.PALETTE[0], style.PALETTE[3]

@@ -40,6 +40,8 @@ def paths(record: WarpedPaths) -> go.Figure:
             look = {"width": width} if s == 0 else PALE
             suffix = "" if s == 0 else f", draw {s + 1}"
             traces.append(plotting.line(x, curves[s], name + suffix, colour, **look))
+    traces[len(kinds)].meta = plotting.DRAGGED  # the thick draw of f₀
+    traces.append(plotting.held_points())
     title = (
         f"draws of f₀ and of {plotting.coloured('f = G(f₀; θ(x))', WARPED)}; shaded: central 95 %"
     )
@@ -62,21 +64,27 @@ def paths(record: WarpedPaths) -> go.Figure:
 def _update_paths(fig: go.Figure, record: WarpedPaths, refit: bool = False) -> None:
     curves = [*map(plotting.outline, (record.latent_band, record.warped_band))]
     curves += [*record.latent, *record.warped]
-    low, high = plotting.limits(fig, "yaxis", np.concatenate(curves), refit)
+    low, high = plotting.limits(fig, "yaxis", np.concatenate([*curves, record.held[1]]), refit)
     ends = np.array([record.latent[0, -1], record.warped[0, -1]])
     heights = plotting.spread(ends, 0.07 * (high - low))
     layout = {f"annotations[{k}].y": height for k, height in enumerate(heights)}
     layout |= {"yaxis.range": [low, high], **plotting.marked(record.at)}
-    plotting.move(fig, {"y": curves}, layout)
+    (x, y), across = record.held, [record.x] * (len(curves) - 2)
+    bands = [plotting.there_and_back(record.x)] * 2
+    plotting.move(fig, {"x": [*bands, *across, x], "y": [*curves, y]}, layout)
 
 
 @Picture
 def parameters(record: Parameters) -> go.Figure:
-    """One line for each parameter, with its name at its end."""
+    """One line for each parameter, with its name at its end and knots to drag."""
     x, nothing = record.x, np.zeros_like(record.x)
     looks = [(style.colour(p, MAX_PARAMS), style.dash(p)) for p in range(MAX_PARAMS)]
+    lines = [plotting.line(x, nothing, "", colour, dash=dash, width=2) for colour, dash in looks]
+    edge = {"color": "rgba(255, 255, 255, 0.9)", "width": 1.5}
+    knots = plotting.dots("knots", None, 12, "a knot: drag it<br>%{x:.2f}, %{y:.2f}", line=edge)
+    knots.update(meta=plotting.DRAGGED, cliponaxis=False)
     return plotting.figure(
-        [plotting.line(x, nothing, "", colour, dash=dash, width=2) for colour, dash in looks],
+        [*lines, knots],
         240,
         {"r": 50},
         xaxis=plotting.axis("input x", range=[x[0], x[-1]]),
@@ -96,10 +104,14 @@ def _update_parameters(fig: go.Figure, record: Parameters, refit: bool = False) 
     heights = plotting.spread(record.values[-1], min(0.13, 1.0 / P) * (high - low))
     unused = MAX_PARAMS - P
     nothing = np.zeros(len(record.x))
+    place, height = record.knots
+    colours = [style.colour(p, MAX_PARAMS) for p in range(P) for _ in range(len(place) // P)]
     traces = {
-        "y": [*record.values.T, *[nothing] * unused],
-        "name": [*record.names, *[""] * unused],
-        "visible": [True] * P + [False] * unused,
+        "x": [*[record.x] * MAX_PARAMS, place],
+        "y": [*record.values.T, *[nothing] * unused, height],
+        "name": [*record.names, *[""] * unused, "knots"],
+        "visible": [True] * P + [False] * unused + [True],
+        "marker.color": [*[None] * MAX_PARAMS, colours],
     }
     layout: dict[str, Any] = {"yaxis.range": [low, high], **plotting.marked(record.at)}
     for p in range(MAX_PARAMS):
@@ -178,9 +190,9 @@ def matrix(record: Matrix) -> go.Figure:
     return plotting.figure(
         [plotting.heatmap(record.name, hover, x=record.x, y=record.x)],
         330,
-        {"r": 20},
+        {"l": 52, "r": 10, "b": 44},
         xaxis=plotting.axis("x", constrain="domain"),
-        yaxis=plotting.axis("x′", autorange="reversed"),
+        yaxis=plotting.axis("x′", autorange="reversed", **plotting.SQUARE),
     )
 
 

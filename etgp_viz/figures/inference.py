@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from etgp_viz.figures import plotting, style
+from etgp_viz.figures import plotting, regions, style
 from etgp_viz.figures.plotting import Picture
 
 if TYPE_CHECKING:
@@ -29,12 +29,8 @@ MARKERS = (
 GLYPHS = "●■◆▲▼✚✖★"
 # With one input the data of each class have their own row above the probabilities.
 ROW = 0.07
-# Opacity of the map where all classes are equally likely, and where one is certain.
-FAINT, FULL = 0.04, 0.8
-# Share of the unit between two classes on the map's scale that the strength of a class fills.
-SPAN = 0.999
 # Crosses in this colour are visible on every colour of the map.
-CROSS = "#222222"
+CROSS, HALO = "#222222", "rgba(255, 255, 255, 0.75)"
 # Lines of the ELBO and its parts are grey, so that they are not mistaken for classes: name in
 # the legend, label at the end of the line, look.
 ELBO_LINES = (
@@ -56,32 +52,42 @@ PANEL = 400, {"r": 15, "t": 62}  # height and margins
 # What the pictures of this story share -----------------------------------------------------------
 
 
-def _fit_window(fig: go.Figure, window: Window) -> None:
-    """Let the axes span a window: with two inputs both axes have the same scale."""
+def _window_axes(window: Window) -> dict[str, Any]:
+    """Axes that span a window: with two inputs both have the same scale."""
     flat = window.y is not None
-    name = "input x₁" if flat else "input x"
-    fig.layout.xaxis.update(title={"text": name}, range=_ends(window.x), constrain="domain")
-    fig.layout.yaxis.update(scaleanchor="x" if flat else False, constrain="domain")
+    layout = {
+        "xaxis.title.text": "input x₁" if flat else "input x",
+        "xaxis.range": _ends(window.x),
+        "xaxis.constrain": "domain",
+        "yaxis.scaleanchor": "x" if flat else False,
+        "yaxis.constrain": "domain",
+    }
     if window.y is not None:
-        axis = {"title": {"text": "input x₂"}, "range": _ends(window.y), "tickmode": "auto"}
-        fig.layout.yaxis.update(axis)
+        layout |= {"yaxis.title.text": "input x₂", "yaxis.range": _ends(window.y)}
+        layout |= {"yaxis.tickmode": "auto"}
+    return layout
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:
     return float(values[0]), float(values[-1])
 
 
+def _path(colour: str, width: float) -> dict[str, Any]:
+    """Lines over the map, still without a path."""
+    look = {"color": colour, "width": width}
+    return {"type": "path", "path": "M0,0", "line": look, "visible": False}
+
+
 @Picture
 def class_regions(record: Classes) -> go.Figure:
-    """Traces for one input and for two; `update` shows those that the record needs."""
-    nothing = np.zeros((2, 2))
-    hidden = {"z": nothing, "hoverinfo": "skip", "showscale": False, "visible": False}
-    contours = {"start": 0.5, "end": 0.5, "size": 1.0, "coloring": "none"}
-    outline = {"color": style.NEUTRAL, "width": 1.5}
-    traces: list[Any] = [
-        go.Heatmap(name="likeliest class (from 0) + its strength", **hidden),
-        go.Contour(name="entropy, share of its maximum", contours=contours, line=outline, **hidden),
-    ]
+    """Traces for one input and for two; `update` shows those that the record needs.
+
+    The map is an image, which a browser draws faster than a heat map, and smoothly. An invisible
+    heat map over it says what is under the mouse.
+    """
+    hover = "class %{text}: probability %{z:.2f}<extra></extra>"
+    numbers = {"z": [[0.0]], "hovertemplate": hover, "showscale": False, "opacity": 0.0}
+    traces: list[Any] = [go.Heatmap(name="probability of the likeliest class", **numbers)]
     for c in range(MAX_CLASSES):
         hover = f"class {c + 1}<br>x = %{{x:.2f}}, probability %{{y:.2f}}<extra></extra>"
         look = {"legendgroup": str(c), "stackgroup": "p", "hovertemplate": hover, "width": 0.8}
@@ -91,59 +97,58 @@ def class_regions(record: Classes) -> go.Figure:
     for c in range(MAX_CLASSES):
         edge = {"color": "#ffffff", "width": 1}
         look = {"symbol": MARKERS[c], "line": edge}
-        points = plotting.dots(f"data of class {c + 1}", COLOURS[c], 6, f"class {c + 1}", **look)
+        points = plotting.dots(f"data of class {c + 1}", COLOURS[c], 7, f"class {c + 1}", **look)
         traces.append(points.update(legendgroup=str(c)))
-    return plotting.figure(traces, *PANEL)
+    image = {"xref": "x", "yref": "y", "sizing": "stretch", "layer": "below", "visible": False}
+    # Trails and crosses of the inducing points: dark lines with a light edge, on any colour.
+    paths = [_path(HALO, 3.0), _path(CROSS, 1.0), _path(HALO, 5.0), _path(CROSS, 2.0)]
+    return plotting.figure(traces, *PANEL, images=[image], shapes=paths)
 
 
 @class_regions.updater
 def _update_class_regions(fig: go.Figure, record: Classes, refit: bool = False) -> None:
     """Move areas, map and data; the axes span the window."""
     C, window = len(record.probabilities), record.window
-    regions, entropy, *rest = fig.data
-    areas, points = rest[:MAX_CLASSES], rest[MAX_CLASSES:]
     flat = window.y is not None
-    with fig.batch_update():
-        for trace in (regions, entropy):
-            trace.visible = flat
-        if flat:
-            z = record.winner + SPAN * record.strength
-            regions.update(x=window.x, y=window.y, z=np.round(z, 3), zmin=0, zmax=C)
-            regions.colorscale = _class_colour_scale(C)
-            entropy.update(x=window.x, y=window.y, z=np.round(record.uncertainty, 3))
-        for c, area in enumerate(areas):
-            area.visible = not flat and c < C
-            if not flat and c < C:
-                area.update(x=window.x, y=record.probabilities[c])
-        for c, trace in enumerate(points):
-            X = record.X[record.labels == c]
-            height = X[:, 1] if flat else np.full(len(X), 1.0 + ROW * (c + 1))
-            trace.update(x=X[:, 0], y=height, visible=c < C)
-        _fit_window(fig, window)
-        if not flat:
-            fig.layout.yaxis.update(_probability_axis(C))
-        fig.layout.annotations[0].text = _class_heading(record)
+    layout = _window_axes(window)
+    layout["annotations[0].text"] = _class_heading(record)
+    layout |= {f"shapes[{k}].visible": flat for k in range(4)} | {"images[0].visible": flat}
+    if flat:
+        image = {**regions.place(window), "source": regions.png_address(regions.paint(record))}
+        layout |= {f"images[0].{name}": value for name, value in image.items()}
+        trail, crosses = regions.trails(record.trail, record.Z), regions.crosses(record.Z, window)
+        for k, path in enumerate((trail, trail, crosses, crosses)):
+            layout[f"shapes[{k}].path"] = path
+    else:
+        layout |= _probability_axis(C)
+    areas = [not flat and c < C for c in range(MAX_CLASSES)]
+    data = [record.X[record.labels == c] for c in range(MAX_CLASSES)]
+    rows = [X[:, 1] if flat else np.full(len(X), 1.0 + ROW * (c + 1)) for c, X in enumerate(data)]
+    curves = [record.probabilities[c] if shown else NOTHING for c, shown in enumerate(areas)]
+    traces: dict[str, list[Any]] = {
+        "x": [*(window.x if shown else NOTHING for shown in areas), *(X[:, 0] for X in data)],
+        "y": [*curves, *rows],
+        "visible": [*areas, *(c < C for c in range(MAX_CLASSES))],
+    }
+    if not record.is_glance:  # what the mouse finds can wait
+        texts = (record.winner + 1).astype(str).tolist() if flat else None
+        z = np.round(np.max(record.probabilities, axis=0), 3) if flat else [[0.0]]
+        ends = (window.x, window.y) if flat else ([0.0], [0.0])
+        under: dict[str, list[Any]] = {"x": [ends[0]], "y": [ends[1]], "z": [z], "text": [texts]}
+        plotting.move(fig, {**under, "visible": [flat]})
+    plotting.move(fig, traces, layout, first=1)
 
 
 def _probability_axis(C: int) -> dict[str, Any]:
     """From 0 to 1, and above it a row for the data of each class."""
     rows = [1.0 + ROW * (c + 1) for c in range(C)]
-    return plotting.axis(
-        "probability",
-        range=(0.0, rows[-1] + ROW / 2),
-        tickmode="array",
-        tickvals=[0.0, 0.5, 1.0, *rows],
-        ticktext=["0", "0.5", "1", *(f"class {c + 1}" for c in range(C))],
-    )
-
-
-def _class_colour_scale(C: int) -> list[tuple[float, str]]:
-    """From c to c + 1 the colour of class c, increasingly opaque."""
-    return [
-        (end / C, plotting.translucent(COLOURS[c], opacity))
-        for c in range(C)
-        for end, opacity in ((c, FAINT), (c + 1, FULL))
-    ]
+    return {
+        "yaxis.title.text": "probability",
+        "yaxis.range": (0.0, rows[-1] + ROW / 2),
+        "yaxis.tickmode": "array",
+        "yaxis.tickvals": [0.0, 0.5, 1.0, *rows],
+        "yaxis.ticktext": ["0", "0.5", "1", *(f"class {c + 1}" for c in range(C))],
+    }
 
 
 def _class_heading(record: Classes) -> str:
@@ -182,39 +187,51 @@ def latent_posterior(record: Latent) -> go.Figure:
 def _update_latent_posterior(fig: go.Figure, record: Latent, refit: bool = False) -> None:
     """Move the line or recolour the map, and move the inducing points."""
     window, Z = record.window, record.Z
-    colours, band, *prior, line, points = fig.data
     flat = window.y is not None
-    with fig.batch_update():
-        _fit_window(fig, window)
-        colours.visible = flat
-        for trace in (band, *prior, line):
-            trace.visible = not flat
-        if flat:
-            top = plotting.colour_limit(colours, record.mean, refit)
-            colours.update(x=window.x, y=window.y, z=plotting.rounded(record.mean))
-            colours.update(zmin=-top, zmax=top)
-            look = {"symbol": "cross-thin-open", "size": 9, "color": CROSS, "line": {"width": 2}}
-            points.update(x=Z[:, 0], y=Z[:, 1], marker=look)
-            title = ("mean of q(f₀), the latent process", "+ inducing points; dotted: the cut")
-        else:
-            limits = record.mean + 2.0 * record.deviation * np.array([[-1.0], [1.0]])
-            band.update(x=plotting.there_and_back(window.x), y=plotting.outline(limits))
-            line.update(x=window.x, y=record.mean)
-            for trace, sign in zip(prior, (-1.0, 1.0), strict=True):
-                trace.update(x=window.x, y=2.0 * sign * record.prior)
-            if fig.layout.yaxis.title.text != "latent f₀(x)":  # it was the axis of a second input
-                fig.layout.yaxis.update(plotting.axis("latent f₀(x)", tickmode="auto"))
-                refit = True
-            reach = np.append(limits, 2.0 * np.max(record.prior) * np.array([-1.0, 1.0]))
-            low, high = plotting.limits(fig, "yaxis", reach, refit)
-            fig.layout.yaxis.range = (low, high)
-            look = {"symbol": "line-ns-open", "size": 16, "color": style.NEUTRAL,
-                    "line": {"width": 2}}  # fmt: skip
-            foot = low + 0.03 * (high - low)
-            points.update(x=Z[:, 0], y=np.full(len(Z), foot), marker=look)
-            title = ("latent q(f₀): mean ± 2 sd", "| inducing points; dotted: prior")
-        fig.layout.annotations[0].text = plotting.heading_text(*title)
-        fig.layout.shapes[0].update(_cut_line(record.cut))
+    limits = record.mean + 2.0 * record.deviation * np.array([[-1.0], [1.0]]) if not flat else None
+    layout: dict[str, Any] = _window_axes(window)
+    layout |= {f"shapes[0].{name}": value for name, value in _cut_line(record.cut).items()}
+    if limits is None:
+        top = plotting.colour_limit(fig.data[0], record.mean, refit)
+        colours: dict[str, list[Any]] = {
+            "x": [window.x],
+            "y": [window.y],
+            "z": [plotting.rounded(record.mean)],
+        }
+        plotting.move(fig, {**colours, "zmin": [-top], "zmax": [top], "visible": [True]})
+        curves, look = [NOTHING] * 4, ("cross-thin-open", 9, CROSS)
+        places = Z[:, 1]
+        title = ("mean of q(f₀), the latent process", "+ inducing points; dotted: the cut")
+    else:
+        plotting.move(fig, {"visible": [False]})
+        name = "latent f₀(x)"
+        # Until now it may have been the axis of a second input.
+        refit = refit or fig.layout.yaxis.title.text != name
+        reach = np.append(limits, 2.0 * np.max(record.prior) * np.array([-1.0, 1.0]))
+        low, high = plotting.limits(fig, "yaxis", reach, refit)
+        layout |= {"yaxis.title.text": name, "yaxis.range": [low, high], "yaxis.tickmode": "auto"}
+        prior = 2.0 * record.prior
+        curves, look = (
+            [plotting.outline(limits), -prior, prior, record.mean],
+            ("line-ns-open", 16, style.NEUTRAL),
+        )
+        places = np.full(len(Z), low + 0.03 * (high - low))
+        title = ("latent q(f₀): mean ± 2 sd", "| inducing points; dotted: prior")
+    layout["annotations[0].text"] = plotting.heading_text(*title)
+    there, x = (NOTHING, NOTHING) if flat else (plotting.there_and_back(window.x), window.x)
+    traces: dict[str, list[Any]] = {
+        "x": [there, x, x, x, Z[:, 0]],
+        "y": [*curves, places],
+        "visible": [*[not flat] * 4, True],
+    }
+    plotting.move(fig, traces, layout, first=1)
+    symbol, size, colour = look
+    mark: dict[str, list[Any]] = {
+        "marker.symbol": [symbol],
+        "marker.size": [size],
+        "marker.color": [colour],
+    }
+    plotting.move(fig, {**mark, "marker.line.width": [2]}, first=5)
 
 
 def _cut_line(cut: float | None) -> dict[str, Any]:
@@ -308,11 +325,12 @@ def _update_elbo(fig: go.Figure, record: Curve, refit: bool = False) -> None:
     if begun:
         values = np.append(np.concatenate(curves), 0.0)
         low, high = plotting.limits(fig, "yaxis", values, refit or len(record.steps) < 3)
-        heights = plotting.spread(np.array([curve[-1] for curve in curves]), 0.09 * (high - low))
+        heights = plotting.spread(np.array([curve[-1] for curve in curves]), 0.14 * (high - low))
         layout["yaxis.range"] = [low, high]
         for k, height in enumerate(heights):
             layout |= {f"annotations[{k}].x": last, f"annotations[{k}].y": height}
-    plotting.move(fig, {"x": [record.steps] * 3, "y": curves}, layout)
+    steps = np.asarray(record.steps, dtype=float)  # so that the lines can move without plotly
+    plotting.move(fig, {"x": [steps] * 3, "y": curves}, layout)
 
 
 @Picture
@@ -364,8 +382,8 @@ def contribution(record: Contribution) -> go.Figure:
     return plotting.figure(
         [bars, numbers],
         190,
-        {"l": 110, "r": 110, "t": 62},
-        xaxis=plotting.axis("log-likelihood lost, nats per row", range=LOST),
+        {"l": 96, "r": 84, "t": 62},
+        xaxis=plotting.axis("log-likelihood lost, nats per row", range=LOST, nticks=4, tickangle=0),
         yaxis={"tickvals": rows, "ticktext": SETTINGS, "autorange": "reversed", "showgrid": False},
     )
 
@@ -375,8 +393,7 @@ def _update_contribution(fig: go.Figure, record: Contribution, refit: bool = Fal
     lost = np.round([record.lost_at_zero, record.lost_at_mean], 3) + 0.0  # no "−0.000"
     limits = plotting.limits(fig, "xaxis", np.append(lost, LOST), refit)
     now = plotting.signed(record.log_likelihood, 3)
-    plain = f"log-likelihood of the data {now} nats per row; the bars show what it loses"
-    title = plotting.heading_text("what f₀ contributes", plain)
+    title = plotting.heading_text(f"what f₀ contributes to {now}", "nats per row lost without it")
     layout = {"xaxis.range": limits, "annotations[0].text": title}
     texts = [f"\N{NO-BREAK SPACE}{plotting.signed(value, 3)} nats" for value in lost]
     plotting.move(fig, {"x": [lost, np.maximum(lost, 0.0)], "text": [None, texts]}, layout)

@@ -1,5 +1,6 @@
 """Shared by all pictures: stable axes, labels that keep apart, and drawn numbers as a table."""
 
+import html
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +12,24 @@ import plotly.graph_objects as go
 from scipy.optimize import isotonic_regression
 
 from etgp_viz.figures import style
+from etgp_viz.files import cell_text, printable_text
 
 # Space between a curve and its frame, as a share of the curve's height; space added on the side
-# where a curve leaves its frame, so that the frame rarely grows; text size in "present" mode.
+# where a curve leaves its frame, so that the frame rarely grows; the frame fits anew if the curve
+# needs less than this share of it.
 MARGIN = 0.08
-GROWTH = 0.25
-PRESENT_SIZE = 20
+GROWTH = 0.4
+LEAST = 0.2
+# Text and lines in "present" mode, in usual sizes: 24 pixels.
+PRESENT_SCALE = 24 / style.TEXT_SIZE
+MAX_TABLE_ROWS = 60  # of each trace in a table for reading
+
+
+# plotly's ``meta`` of a line whose points can be dragged: see observations.js.
+DRAGGED = "dragged"
+
+# The y axis of a square heat map, whose x axis has ``constrain="domain"``.
+SQUARE = {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain"}
 
 
 class Picture:
@@ -146,17 +159,24 @@ def _equal(old: Any, new: Any) -> bool:
 def limits(fig: go.Figure, axis: str, values: np.ndarray, refit: bool = False) -> list[float]:
     """Both ends of an axis such as "yaxis": as they are, or wider if the values leave them.
 
-    With `refit` they fit the values, whatever they were before.
+    If the values need only a small share of the axis, or with `refit`, they fit the values.
     """
     held = _value_at(_stored(fig)[1], f"{axis}.range")
-    if held is None or refit:
-        return fitted(values, MARGIN)
+    if held is not None and _is_held(fig):
+        return list(held)
     low, high = float(np.min(values)), float(np.max(values))
+    if held is None or refit or high - low < LEAST * (held[1] - held[0]):
+        return fitted(values, MARGIN)
     room = GROWTH * (max(high, held[1]) - min(low, held[0]))
     return [
         held[0] if held[0] <= low else low - room,
         held[1] if high <= held[1] else high + room,
     ]
+
+
+def _is_held(fig: Any) -> bool:
+    """Whether axes and colours stay as they are: while somebody drags something."""
+    return getattr(fig, "holds_axes", False)
 
 
 def fitted(values: np.ndarray, margin: float) -> list[float]:
@@ -179,9 +199,39 @@ def spread(heights: np.ndarray, gap: float) -> np.ndarray:
     return moved
 
 
-def enlarge(fig: go.Figure, large: bool) -> None:
-    """Text that can be read from the back of a lecture hall, or back to its usual size."""
-    fig.layout.font.size = PRESENT_SIZE if large else style.TEXT_SIZE
+def scale_of(fig: go.Figure) -> float:
+    """How many times as large as usual the text and lines of a figure are: see `enlarge`."""
+    return _meta(fig, "scale") or 1.0
+
+
+def _meta(fig: go.Figure, name: str) -> Any:
+    """What a figure has noted about itself in plotly's ``layout.meta``, or None."""
+    return (fig.layout.meta or {}).get(name)
+
+
+def enlarge(fig: go.Figure, scale: float) -> None:
+    """Draw text, margins, lines and marks `scale` times as large as usual.
+
+    All grow alike: the latent f₀ stays the thickest line, and edges of width 0 stay invisible.
+    """
+    by = scale / scale_of(fig)
+    if by == 1.0:
+        return
+    with fig.batch_update():
+        layout = fig.layout
+        for side in ("l", "r", "t", "b"):
+            usual = layout.template.layout.margin[side]
+            layout.margin[side] = by * (
+                usual if layout.margin[side] is None else layout.margin[side]
+            )
+        layout.font.size = scale * style.TEXT_SIZE
+        layout.xaxis.title.font.size = layout.yaxis.title.font.size = scale * style.TEXT_SIZE
+        for trace in fig.data:
+            for path in ("line.width", "marker.size", "textfont.size", "error_y.thickness",
+                         "colorbar.thickness"):  # fmt: skip
+                if path in trace and isinstance(trace[path], int | float):
+                    trace[path] *= by
+        layout.meta = {**(layout.meta or {}), "scale": scale}
 
 
 def table(figures: Mapping[str, go.Figure]) -> str:
@@ -193,9 +243,33 @@ def table(figures: Mapping[str, go.Figure]) -> str:
         if trace.visible is not False
     ]
     columns = ["figure", "trace", "x", "y", "z"]
+    frame = pd.concat(parts, ignore_index=True).reindex(columns=columns)
+    for name in columns:  # names of classes and columns come from anywhere: never a formula
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            frame[name] = frame[name].map(lambda x: cell_text(x) if isinstance(x, str) else x)
     text = io.StringIO()
-    pd.concat(parts, ignore_index=True).reindex(columns=columns).to_csv(text, index=False)
+    frame.to_csv(text, index=False)
     return text.getvalue()
+
+
+def html_tables(figures: Mapping[str, go.Figure]) -> str:
+    """The drawn numbers as one HTML table for each figure, for reading; long traces are thinned."""
+    tables = []
+    for name, figure in figures.items():
+        parts = [
+            _points(trace).assign(trace=trace.name)
+            for trace in figure.data
+            if trace.visible is not False and trace.hoverinfo != "skip"
+        ]
+        parts = [part.iloc[:: -(-len(part) // MAX_TABLE_ROWS)] for part in parts if len(part)]
+        if parts:
+            columns = [key for key in ("trace", "x", "y", "z") if any(key in p for p in parts)]
+            table = pd.concat(parts, ignore_index=True)[columns]
+            text = table.to_html(index=False, na_rep="", float_format="{:.4g}".format, border=0)
+            caption = f"<caption>{name.replace('_', ' ')}</caption>"
+            text = text.replace("<thead>", f"{caption}<thead>").replace("<th>", "<th scope='col'>")
+            tables.append(text)
+    return f"<div class='etgp-tables' tabindex='0'>{''.join(tables)}</div>"
 
 
 def _points(trace: Any) -> pd.DataFrame:
@@ -220,6 +294,13 @@ def dots(name: str, colour: str | None, size: float, hover: str, **look: Any) ->
     marker = {"color": colour, "size": size, **look}
     hover = f"{hover}<extra></extra>"
     return go.Scatter(x=[], y=[], name=name, mode="markers", marker=marker, hovertemplate=hover)
+
+
+def held_points() -> go.Scatter:
+    """Rings around the points that a line is held at, still without points; see `DRAGGED`."""
+    look = {"symbol": "circle", "line": {"color": style.PALETTE[3], "width": 3}}
+    hover = "held here: drag it, double-click to let go<br>%{x:.2f}, %{y:.2f}"
+    return dots("held points", "rgba(255, 255, 255, 0.9)", 11, hover, **look)
 
 
 def band(x: np.ndarray, limits: np.ndarray, name: str, colour: str, **look: Any) -> go.Scatter:
@@ -270,6 +351,14 @@ def heading(bold: str = "", plain: str = "") -> dict[str, Any]:
     return {"text": heading_text(bold, plain), **place, **look}
 
 
+def plain_text(text: str) -> str:
+    """A text from anywhere, such as the name of a class, as plotly shows it letter by letter.
+
+    Without this, plotly takes tags in it for layout and links.
+    """
+    return html.escape(printable_text(text), quote=False)
+
+
 def heading_text(bold: str, plain: str = "") -> str:
     """The text of a `heading`."""
     return f"<b>{bold}</b>" + (f"<br>{plain}" if plain else "")
@@ -293,7 +382,24 @@ def colour_limit(trace: Any, z: np.ndarray, refit: bool = False) -> float:
     It stays as it is, unless the matrix leaves it or needs less than a quarter of it.
     """
     top, held = float(np.max(np.abs(z))) or 1.0, trace.zmax
+    fig = trace.parent
+    if held is not None and fig is not None and (_meta(fig, "shares_colours") or _is_held(fig)):
+        return float(held)
     return top if refit or held is None or not held / 4 <= top <= held else held
+
+
+def share_colours(figures: Sequence[go.Figure], refit: bool = False) -> None:
+    """Give heat maps that are compared one colour scale, centred on zero."""
+    tops = [float(np.max(np.abs(np.asarray(fig.data[0].z, dtype=float)))) for fig in figures]
+    top, held = max(tops) or 1.0, figures[0].data[0].zmax
+    is_shared = all(_meta(fig, "shares_colours") for fig in figures)
+    if is_shared and _is_held(figures[0]):
+        return
+    if not refit and is_shared and held / 4 <= top <= held:
+        return
+    for fig in figures:
+        fig.layout.meta = {**(fig.layout.meta or {}), "shares_colours": True}
+        move(fig, {"zmin": [-top], "zmax": [top]})
 
 
 def coloured(text: str, colour: str) -> str:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
-from matplotlib import image as matplotlib_image
 
-from etgp_viz.figures import plotting, style
+from etgp_viz.figures import plotting, regions, style
 from etgp_viz.figures.plotting import Picture
 from etgp_viz.records.results import METRICS, WAYS
 
@@ -55,12 +52,14 @@ IF_CALIBRATED = "if it were calibrated"
 PANEL = 360, {"r": 20, "t": 50}
 # Names beside a confusion matrix of more classes could not be read.
 MAX_NAMED_CLASSES = 30
+# Numbers in the cells of more classes could not be read either.
+MAX_COUNTED_CLASSES = 12
 # Rows in the picture of the hardest ones, the margin for their names, the space in a name for an
 # image, and how many pixels one pixel becomes: browsers blur small images.
-MAX_ROWS = 8
-NAME_MARGIN = 190
-IMAGE_SPACE = "\u00a0" * 16
-ZOOM = 4
+MAX_ROWS = 6
+NAME_MARGIN = 210
+IMAGE_SPACE = "\u00a0" * 22
+ZOOM = 8
 # Lines in a picture of classes: at most as many as `etgp_viz.experiments.details.detail` keeps.
 MAX_LINES = 8
 LABEL_GAP = 0.075
@@ -174,40 +173,55 @@ def _score_heading(record: Panel) -> str:
     ways = [series.way for series in record.series if len(series.rows)]
     if not ways:
         nothing = "nothing was measured: choose another M, or another metric"
-        return plotting.heading_text(record.title, nothing)
+        return plotting.heading_text(plotting.plain_text(record.title), nothing)
     marks = [plotting.coloured(f"{LOOKS[way][4]} {SHORT[way]}", LOOKS[way][0]) for way in ways]
     if len(calibrated_marks(record)[0]):
         marks.append(plotting.coloured(f"❘ {IF_CALIBRATED}", style.NEUTRAL))
     lines = [marks] if len(marks) <= 4 else [marks[:3], marks[3:]]
     legend = "<br>".join("   ".join(line) for line in lines)
-    return plotting.heading_text(record.title, legend)
+    return plotting.heading_text(plotting.plain_text(record.title), legend)
 
 
 @Picture
 def confusion(record: Confusion) -> go.Figure:
-    """A heat map with the true class downwards."""
-    hover = "%{z:.1%} of class %{y}<br>are taken for %{x}"
-    look = {"colorscale": style.SEQUENTIAL, "zmin": 0.0, "zmax": 1.0}
+    """A heat map with the true class downwards, and the number of rows in each cell.
+
+    Colours show the errors: most rows are right, and on one scale with them errors would be dark.
+    """
+    hover = "%{customdata} of class %{y}<br>are taken for %{x}"
+    look = {"colorscale": style.SEQUENTIAL, "zmin": 0.0, "zmax": 1.0, "texttemplate": "%{text}"}
     look["colorbar"] = {**style.COLOUR_BAR, "tickformat": ".0%"}
-    classes = {"type": "category", "automargin": True}
+    classes = {"type": "category", "automargin": True, "constrain": "domain"}
     return plotting.figure(
         [plotting.heatmap("confusion", hover, x=[], y=[], z=[[]], **look)],
         360,
         {"l": 70, "r": 20, "t": 50},
         xaxis=plotting.axis("predicted class", **classes),
-        yaxis=plotting.axis("true class", autorange="reversed", **classes),
+        yaxis=plotting.axis("true class", autorange="reversed", **classes | plotting.SQUARE),
     )
 
 
 @confusion.updater
 def _update_confusion(fig: go.Figure, record: Confusion, refit: bool = False) -> None:
-    names = list(record.names)
+    names = list(map(plotting.plain_text, record.names))
     right = np.trace(record.counts) / max(record.counts.sum(), 1)
-    traces: dict[str, list[Any]] = {"x": [names], "y": [names], "z": [np.round(record.share, 3)]}
-    title = plotting.heading_text("who is taken for whom", f"PE, test rows: {right:.1%} right")
+    wrong = np.where(np.eye(len(names), dtype=bool), 0.0, record.share)
+    is_named = len(names) <= MAX_NAMED_CLASSES
+    texts = [[f"{count}" if count else "" for count in row] for row in record.counts]
+    traces: dict[str, list[Any]] = {
+        "x": [names],
+        "y": [names],
+        "z": [np.round(wrong, 3)],
+        "zmax": [max(float(wrong.max()), 0.01)],
+        "text": [texts if len(names) <= MAX_COUNTED_CLASSES else [[""]]],
+        "customdata": [[[f"{share:.1%}" for share in row] for row in record.share]],
+    }
+    title = plotting.heading_text(
+        f"who is taken for whom: {right:.1%} right", "colour: share of a true class that is wrong"
+    )
     layout: dict[str, Any] = {"annotations[0].text": title}
     for axis in ("xaxis", "yaxis"):
-        layout[f"{axis}.showticklabels"] = len(names) <= MAX_NAMED_CLASSES
+        layout[f"{axis}.showticklabels"] = is_named
     plotting.move(fig, traces, layout)
 
 
@@ -246,11 +260,10 @@ def _update_reliability(fig: go.Figure, record: ReliabilityBins, refit: bool = F
         "text": [texts],
         "marker.size": [sizes],
     }
-    way = "point estimate" if record.way == "pe" else "Bayesian average"
     expected = record.calibrated
     title = plotting.heading_text(
-        f"honest? {way}, ECE {record.ece:.3f}",
-        f"calibrated: {expected.low:.3f}–{expected.high:.3f}; below: too sure",
+        f"honest? ECE {record.ece:.3f} ({record.way.upper()})",
+        f"if honest: {expected.low:.3f} to {expected.high:.3f}",
     )
     plotting.move(fig, traces, {"annotations[0].text": title}, first=1)
 
@@ -288,7 +301,12 @@ def _update_hardest(fig: go.Figure, record: Hardest, refit: bool = False) -> Non
     K, images = len(shown), record.images
     names = [
         f"{row}: {label}, <i>{said}</i>{'' if images is None else IMAGE_SPACE}"
-        for row, label, said in zip(record.rows, record.labels, record.said, strict=True)
+        for row, label, said in zip(
+            record.rows,
+            map(plotting.plain_text, record.labels),
+            map(plotting.plain_text, record.said),
+            strict=True,
+        )
     ]
     traces = {"x": [record.of_said[:K], record.of_label[:K]], "y": [shown, shown]}
     layout: dict[str, Any] = {"yaxis.tickvals": shown.tolist(), "yaxis.ticktext": names[:K]}
@@ -301,16 +319,14 @@ def _update_hardest(fig: go.Figure, record: Hardest, refit: bool = False) -> Non
 
 def _image_place(k: int) -> dict[str, Any]:
     """Position of the image of row k, between its name and the axis."""
-    place = {"xref": "paper", "yref": "y", "x": -0.005, "y": k, "sizex": 0.25, "sizey": 0.8}
+    place = {"xref": "paper", "yref": "y", "x": -0.005, "y": k, "sizex": 0.4, "sizey": 0.9}
     return {**place, "xanchor": "right", "yanchor": "middle", "source": "", "visible": False}
 
 
 def _png_address(pixels: np.ndarray) -> str:
     """Pixels in [0, 1] as a PNG in a data URL, dark on light."""
     large = np.kron(1.0 - pixels, np.ones((ZOOM, ZOOM)))
-    file = io.BytesIO()
-    matplotlib_image.imsave(file, large, cmap="gray", vmin=0.0, vmax=1.0, format="png")
-    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+    return regions.png_address(large, cmap="gray", vmin=0.0, vmax=1.0)
 
 
 @Picture
@@ -340,8 +356,8 @@ def _update_training_curve(fig: go.Figure, record: Curve, refit: bool = False) -
 
 @Picture
 def class_lines(record: Lines) -> go.Figure:
-    """A line for each class, in the colour of its place, with its name at the end."""
-    colours = [style.colour(k, MAX_LINES) for k in range(MAX_LINES)]
+    """A line for each class, with its name at the end."""
+    colours = [style.NEUTRAL] * MAX_LINES
     lines = [
         plotting.line(
             record.t, record.t, f"class {k}", colour, dash=style.dash(k), width=2.0,
@@ -365,8 +381,11 @@ def _update_class_lines(fig: go.Figure, record: Lines, refit: bool = False) -> N
     low, high = plotting.fitted(record.values, 0.08)
     ends = plotting.spread(record.values[:, -1], LABEL_GAP * (high - low))
     nothing, spare = np.empty(0), MAX_LINES - K
-    names = [f"class {name}" for name in record.names]
+    # A class has the same colour here as in the projection of the data.
+    colours = [style.colour(int(c), record.num_classes) for c in record.classes]
+    names = [f"class {plotting.plain_text(name)}" for name in record.names]
     labels = [name if len(name) <= 12 else f"{name[:11]}…" for name in record.names]
+    labels = list(map(plotting.plain_text, labels))
     traces: dict[str, list[Any]] = {
         "x": [*([t] * K), *([nothing] * spare), np.full(K, t[-1])],
         "y": [*record.values, *([nothing] * spare), ends],
@@ -374,6 +393,9 @@ def _update_class_lines(fig: go.Figure, record: Lines, refit: bool = False) -> N
         "visible": [*([True] * K), *([False] * spare), True],
         "text": [*([None] * MAX_LINES), labels],
     }
+    painted = [*colours, *[style.NEUTRAL] * spare]
+    plotting.move(fig, {"line.color": painted})
+    plotting.move(fig, {"textfont.color": [painted[:K]]}, first=MAX_LINES)
     title = plotting.heading_text(record.words, f"of the {K} most frequent classes")
     layout = {
         "xaxis.range": [float(t[0]), float(t[-1])],
@@ -408,13 +430,13 @@ def _update_projection(fig: go.Figure, record: Projection, refit: bool = False) 
     traces: dict[str, list[Any]] = {
         "x": [record.data[:, 0], record.inducing[:, 0]],
         "y": [record.data[:, 1], record.inducing[:, 1]],
-        "text": [[record.names[c] for c in record.labels], None],
+        "text": [[plotting.plain_text(record.names[c]) for c in record.labels], None],
         "marker.color": [colours, style.NEUTRAL],
     }
     classes = "for all classes" if record.is_shared else "of some classes"
     title = plotting.heading_text(
         f"✚ {M} inducing points {classes}" if M else "no inducing points among the inputs",
-        f"● {len(record.data)} training rows; a colour for each class",
+        f"● {len(record.data)} training rows, by class",
     )
     layout: dict[str, Any] = {"annotations[0].text": title}
     points = np.concatenate([record.data, record.inducing])

@@ -24,8 +24,9 @@ __all__ = ["dependence", "latents", "pivot", "probabilities", "processes"]
 MAX_CLASSES = 20
 # Opacity of the other classes while one is in focus.
 DIM = 0.15
-# Names of more classes than `CROWD` are written in size `SMALL`.
-CROWD, SMALL = 10, 10
+# Names of more classes than `CROWD` are written in size `SMALL`, and only where there is room: so
+# far apart, as a share of the frame.
+CROWD, SMALL, CROWD_GAP = 10, 10, 0.045
 # Opacity of the bands around processes and of the stacked probabilities.
 BAND, AREA = 0.18, 0.75
 # Points of the maps from the pivot to the other classes, if a record has none.
@@ -69,7 +70,7 @@ def class_lines(x: np.ndarray, name: str, **look: Any) -> list[go.Scatter]:
 def class_names(x: float) -> go.Scatter:
     """The names of the classes to the right of their lines' ends: one trace, quick to draw."""
     return go.Scatter(
-        x=[x], y=[0.0], text=[""], name="names of the classes", mode="text",
+        x=[x], y=[0.0], text=[""], name="names of the classes", legendgroup="names", mode="text",
         textposition="middle right", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
 
@@ -105,7 +106,7 @@ def paint(
             y=np.resize(fig.data[-1].y, num_classes),
             textfont={
                 "color": colours(num_classes, focus),
-                "size": SMALL if num_classes > CROWD else None,
+                "size": SMALL * plotting.scale_of(fig) if num_classes > CROWD else None,
             },
         )
 
@@ -122,9 +123,23 @@ def line_updates(values: Sequence[np.ndarray] | np.ndarray, size: int) -> dict[s
 def name_heights(ends: np.ndarray, limits: Sequence[float]) -> np.ndarray:
     """Heights of the names of lines with these ends ``[C]``, apart from one another."""
     low, high = limits
+    if len(ends) > CROWD:
+        return _heights_of_some(ends, low, high)
     apart = plotting.spread(ends, min(0.07, 1.0 / len(ends)) * (high - low))
     # Names of lines that end near an edge would run out of the picture.
     return apart + max(low - apart.min(), 0.0) - max(apart.max() - high, 0.0)
+
+
+def _heights_of_some(ends: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Names of as many lines as fit beside their own ends; the others are far out of sight.
+
+    Spread evenly, the names of a crowd would stand beside lines of other classes.
+    """
+    heights, last = np.full(len(ends), low - 9.0 * (high - low)), -np.inf
+    for c in np.argsort(ends, kind="stable"):
+        if ends[c] - last >= CROWD_GAP * (high - low) and low <= ends[c] <= high:
+            heights[c] = last = ends[c]
+    return heights
 
 
 @Picture
@@ -132,11 +147,13 @@ def latents(record: Latents) -> go.Figure:
     """f₀ as a thick grey line, or the C latents as thin lines in the colours of their classes."""
     x = record.x
     hero = plotting.line(x, record.values[0], "latent f₀(x)", style.NEUTRAL, width=style.HERO_WIDTH)
+    lines = class_lines(x, "latent of {}", width=1.5)
+    hero.meta = lines[0].meta = plotting.DRAGGED
     return plotting.figure(
-        [hero, *class_lines(x, "latent of {}", width=1.5), class_names(x[-1])],
+        [hero, *lines, plotting.held_points(), class_names(x[-1])],
         230,
-        {"r": 50, "b": 30},
-        xaxis={"range": [x[0], x[-1]]},
+        {"r": 50, "b": 8},
+        xaxis={"range": [x[0], x[-1]], "showticklabels": False},  # as in the picture below
         yaxis=plotting.axis("latent f₀(x)", nticks=5),
         annotations=[plotting.label("f₀", style.NEUTRAL, x=x[-1]), plotting.heading()],
         shapes=[plotting.mark(record.at)],
@@ -148,11 +165,13 @@ def _update_latents(fig: go.Figure, record: Latents, refit: bool = False) -> Non
     shared, C, N = record.is_shared, record.num_classes, len(record.x)
     latents = record.values[:0] if shared else record.values
     paint(fig, 1, C)
-    limits = plotting.limits(fig, "yaxis", record.values, refit)
+    x, y = record.held
+    limits = plotting.limits(fig, "yaxis", np.concatenate([*record.values, y]), refit)
     lines, ends = line_updates(latents, N), np.resize(record.values[:, -1], C)
     traces = {
-        "y": [record.values[0], *lines["y"], name_heights(ends, limits)],
-        "visible": [shared, *lines["visible"], not shared],
+        "x": [*[record.x] * (1 + MAX_CLASSES), x, np.full(C, record.x[-1])],
+        "y": [record.values[0], *lines["y"], y, name_heights(ends, limits)],
+        "visible": [shared, *lines["visible"], True, not shared],
     }
     if shared:
         title = f"<b>one latent f₀ for all {C} classes</b>"
@@ -309,11 +328,15 @@ def dependence(record: Dependence) -> go.Figure:
     """A heat map over pairs of classes, whose colours always reach from −1 to 1."""
     hover = "%{x} and %{y}<br>rank correlation %{z:.2f}"
     return plotting.figure(
-        [plotting.heatmap("rank correlation", hover, zmin=-1.0, zmax=1.0, xgap=1, ygap=1)],
+        [
+            plotting.heatmap(
+                "rank correlation", hover, meta="classes", zmin=-1.0, zmax=1.0, xgap=1, ygap=1
+            )
+        ],
         380,
         {"r": 20, "t": 52, "l": 50},
         xaxis=plotting.axis("class", constrain="domain", showgrid=False),
-        yaxis={"autorange": "reversed", "showgrid": False, "scaleanchor": "x"},
+        yaxis={"autorange": "reversed", "showgrid": False, **plotting.SQUARE},
     )
 
 

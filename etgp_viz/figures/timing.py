@@ -44,6 +44,15 @@ STYLES: dict[str, tuple[float, float, str | None]] = {
 }
 #: distance between labels at the ends of lines, as a share of the frame
 LABEL_GAP = 0.06
+#: kinds of lines that have a label of their own, and the number of models for which both have one
+LABELLED, MAX_PAIRS = ("measured", "reference"), 5
+MIN_TICKS, MAX_TICKS = 4, 8
+#: unit → powers of its size that have a name, and the size
+UNITS: dict[str, tuple[dict[int, str], float]] = {
+    "seconds": ({-2: "µs", -1: "ms", 0: "s"}, 1000.0),
+    "MiB": ({-1: "KiB", 0: "MiB", 1: "GiB"}, 1024.0),
+    "": ({0: "", 1: "thousand", 2: "million", 3: "billion", 4: "× 10¹²"}, 1000.0),
+}
 
 
 @Picture
@@ -51,13 +60,16 @@ def race(record: Curves) -> go.Figure:
     """A trace for each slot and kind of line, so that any later record finds its place."""
     hidden = {"text": "", "visible": False, "showarrow": False}
     place = {"xanchor": "left", "xshift": 10, "align": "left"}
+    labels = [
+        {**hidden, **place, "font": {"color": LOOKS[name][0]}}
+        for _ in LABELLED
+        for name in record.slots
+    ]
     return plotting.figure(
         [_trace(name, kind) for name in record.slots for kind in KINDS],
         460,
-        {"r": 180, "l": 90},
-        annotations=[
-            {**hidden, **place, "font": {"color": LOOKS[name][0]}} for name in record.slots
-        ],
+        {"r": 200, "l": 90, "t": 40},
+        annotations=[*labels, plotting.heading()],
     )
 
 
@@ -81,10 +93,48 @@ def _update_race(fig: go.Figure, record: Curves, refit: bool = False) -> None:
         "yaxis.type": kind,
         "yaxis.title.text": record.y_title,
         "yaxis.range": y_range,
-        "yaxis.exponentformat": "SI",
-        "yaxis.dtick": "D2" if record.log else None,  # a tick at 1, 2 and 5 of each decade
+        **_ticks(record, y_range),
+        f"annotations[{len(LABELLED) * len(record.slots)}].text": _runs(record),
     }
     plotting.move(fig, traces, axes | labels)
+
+
+def _ticks(record: Curves, y_range: list[float]) -> dict[str, Any]:
+    """Ticks of the y axis with their unit, such as 1 ms, 10 ms, 100 ms: a few round numbers."""
+    low, high = (10.0**end for end in y_range) if record.log else y_range
+    if record.log:
+        decades = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+        finer = [(1.0,), (1.0, 3.0), (1.0, 2.0, 5.0)]
+        choices = [np.outer(10.0**decades, digits).ravel() for digits in finer]
+    else:
+        digits = 10.0 ** np.floor(np.log10(max(high, 1e-12))) * np.array([0.5, 0.2, 0.1, 0.05])
+        choices = [np.arange(0.0, high + step, step) for step in digits]
+    choices = [values[(values >= low) & (values <= high)] for values in choices]
+    ticks = next((values for values in choices if len(values) >= MIN_TICKS), choices[-1])
+    ticks = ticks[:: -(-len(ticks) // MAX_TICKS)]
+    unit = record.y_title.partition("(")[2].partition(")")[0]
+    return {"yaxis.tickvals": ticks.tolist(), "yaxis.ticktext": [_text(t, unit) for t in ticks]}
+
+
+def _text(value: float, unit: str) -> str:
+    """A number with its unit, in thousandths or thousands of it where that is shorter."""
+    if value == 0.0:
+        return "0"
+    steps, size = UNITS.get(unit, UNITS[""])
+    place = int(np.clip(np.floor(np.log(value * (1 + 1e-9)) / np.log(size)), *_ends(steps)))
+    return f"{float(f'{value / size**place:.3g}'):g} {steps[place]}".strip()
+
+
+def _ends(steps: dict[int, str]) -> tuple[int, int]:
+    return min(steps), max(steps)
+
+
+def _runs(record: Curves) -> str:
+    """Which run is which, if there are two."""
+    kinds = {line.kind for line in record.lines if len(line.x)}
+    if not {"measured", "reference"} <= kinds:
+        return ""
+    return "<b>strong: this machine, now</b>; pale: the reference run"
 
 
 def _trace(name: str, kind: str) -> go.Scatter:
@@ -150,24 +200,42 @@ def _range(values: np.ndarray, log: bool, default: tuple[float, float]) -> list[
 
 def _labels(record: Curves, y_range: list[float]) -> tuple[dict[str, Any], list[float]]:
     """Changes of the layout that name the lines at their ends, and the range that shows them."""
-    ends: dict[str, tuple[float, float, str]] = {}
-    for line in record.lines:
-        if line.kind in ("measured", "reference") and len(line.x) and line.name not in ends:
-            x, y = line.x[-1], line.y[-1]
-            right, height = (np.log10(x), np.log10(y)) if record.log else (x, y)
-            suffix = " (reference)" if line.kind == "reference" else ""
-            ends[line.name] = (float(right), float(height), line.label + suffix)
+    ends: dict[tuple[str, str], tuple[float, float, str]] = {}
+    lines = {(line.name, line.kind): line for line in record.lines if len(line.x)}
+    raced = {name for name, kind in lines if kind == "measured"}
+    for (name, kind), line in lines.items():
+        # A prediction is named while the truth is hidden, a pale line while there is room.
+        is_hidden = kind in LABELLED and len(line.x) == 1 and (name, "guess") in lines
+        if kind == "fit" or (kind == "guess" and len(_truth(lines, name).x) > 1) or is_hidden:
+            continue
+        if kind == "reference" and name in raced and len(raced) > MAX_PAIRS:
+            continue
+        both = (name, "reference") in lines and name in raced
+        suffix = {"reference": " (reference)", "guess": " (your line)"}.get(kind, "")
+        suffix = ", here" if both and kind == "measured" else suffix
+        x, y = line.x[-1], line.y[-1]
+        right, height = (np.log10(x), np.log10(y)) if record.log else (x, y)
+        ends[name, kind if kind in LABELLED else LABELLED[0]] = (
+            float(right),
+            float(height),
+            line.label + suffix,
+        )
     at = np.array([end[1] for end in ends.values()])
     heights = plotting.spread(at, LABEL_GAP * (y_range[1] - y_range[0])).tolist()
     places = dict(zip(ends, heights, strict=True))
     changes: dict[str, Any] = {}
-    for k, name in enumerate(record.slots):
-        changes[f"annotations[{k}].visible"] = name in ends
-        if name in ends:
-            place = {"x": ends[name][0], "y": places[name], "text": ends[name][2]}
-            changes |= {f"annotations[{k}].{key}": value for key, value in place.items()}
+    for k, key in enumerate((name, kind) for kind in LABELLED for name in record.slots):
+        changes[f"annotations[{k}].visible"] = key in ends
+        if key in ends:
+            place = {"x": ends[key][0], "y": places[key], "text": ends[key][2]}
+            changes |= {f"annotations[{k}].{name}": value for name, value in place.items()}
     # plotly hides a label outside the frame.
     return changes, [min([y_range[0], *heights]), max([y_range[1], *heights])]
+
+
+def _truth(lines: dict[tuple[str, str], Line], name: str) -> Line:
+    """The measured or reference line of a model that somebody predicts."""
+    return next(lines[name, kind] for kind in LABELLED if (name, kind) in lines)
 
 
 # In version 0.1 this module was the picture: ``from etgp_viz.figures import timing as race``.

@@ -15,6 +15,7 @@ __all__ = ["STORIES"]
 #: module → what it computes
 STORIES = {
     "prior": "draws from the prior, and parameters of flows over x",
+    "posterior": "GP regression: prior, posterior, draws and log marginal likelihood",
     "flow": "one Gaussian process under one flow: paths, map, density, covariance",
     "shared_latent": "C classes that share one latent, or have one each",
     "covariance": "covariances between warped processes: Proposition 1 and its Hermite series",

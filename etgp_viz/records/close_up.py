@@ -92,6 +92,7 @@ class Lines:
     classes: np.ndarray  # indices of the classes [K]
     names: tuple[str, ...]  # of these classes
     values: np.ndarray  # [K, T]
+    num_classes: int  # of the data set
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,15 @@ def reliability_bins(detail: Mapping[str, Any], way: str = "pe") -> ReliabilityB
 
     The confidences of a bin are close together, so its mean stands for each of them in the ECE of a
     calibrated model.
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> from etgp_viz.records import close_up
+    >>> row = experiments.Collection().run("digits", "etgp-linear", "pe", 100)
+    >>> detail = experiments.reference_detail(row["id"])
+    >>> bool(0.0 <= close_up.reliability_bins(detail, "ba").ece <= 1.0)
+    True
     """
     bins = detail["reliability"][check_choice(way, "way", tuple(detail["reliability"]))]
     count = np.array(bins["count"])
@@ -129,7 +139,18 @@ def reliability_bins(detail: Mapping[str, Any], way: str = "pe") -> ReliabilityB
 
 
 def hardest(detail: Mapping[str, Any]) -> Hardest:
-    """The rows whose labels the point estimate expected least."""
+    """The rows whose labels the point estimate expected least.
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> from etgp_viz.records import close_up
+    >>> row = experiments.Collection().run("digits", "etgp-linear", "pe", 100)
+    >>> detail = experiments.reference_detail(row["id"])
+    >>> hardest = close_up.hardest(detail)
+    >>> bool((hardest.of_label <= hardest.of_said).all())
+    True
+    """
     stored, names = detail["hardest"], detail["class_names"]
     p = np.array([row["probabilities"] for row in stored], dtype=float)
     labels = np.array([row["label"] for row in stored], dtype=int)
@@ -157,7 +178,18 @@ def _digits() -> np.ndarray:
 
 
 def elbo(detail: Mapping[str, Any]) -> Curve:
-    """The ELBO over the epochs."""
+    """The ELBO over the epochs.
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> from etgp_viz.records import close_up
+    >>> row = experiments.Collection().run("digits", "etgp-linear", "pe", 100)
+    >>> detail = experiments.reference_detail(row["id"])
+    >>> curve = close_up.elbo(detail)
+    >>> bool(curve.value[-1] > curve.value[0])
+    True
+    """
     return Curve(np.array(detail["elbo"]["epoch"]), np.array(detail["elbo"]["value"], float))
 
 
@@ -167,6 +199,16 @@ def lines(detail: Mapping[str, Any], part: str = "scale") -> Lines:
     `part` is "scale", the aᶜ(x) of an ETGP's flows, or "offset", their bᶜ(x). For SVGPs, which have
     no flows, it is the standard deviation or the mean of fᶜ(x), and for models without Gaussian
     processes the probability of the class or its logarithm.
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> from etgp_viz.records import close_up
+    >>> row = experiments.Collection().run("digits", "etgp-linear", "pe", 100)
+    >>> detail = experiments.reference_detail(row["id"])
+    >>> lines = close_up.lines(detail, "offset")
+    >>> lines.values.shape == (len(lines.names), len(lines.t))
+    True
     """
     is_scale = check_choice(part, "part", ("scale", "offset")) == "scale"
     line, names = detail["line"], detail["class_names"]
@@ -180,11 +222,22 @@ def lines(detail: Mapping[str, Any], part: str = "scale") -> Lines:
     values = line[key]
     classes = np.array(line["classes"], dtype=int)
     shown = tuple(names[c] for c in classes)
-    return Lines(words, np.array(line["t"]), classes, shown, np.array(values, dtype=float))
+    t, curves = np.array(line["t"]), np.array(values, dtype=float)
+    return Lines(words, t, classes, shown, curves, len(names))
 
 
 def projection(detail: Mapping[str, Any]) -> Projection:
-    """Data and inducing points on the first two principal directions."""
+    """Data and inducing points on the first two principal directions.
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> from etgp_viz.records import close_up
+    >>> row = experiments.Collection().run("digits", "etgp-linear", "pe", 100)
+    >>> detail = experiments.reference_detail(row["id"])
+    >>> close_up.projection(detail).inducing.shape
+    (100, 2)
+    """
     points = detail["projection"]
     return Projection(
         data=np.array(points["data"], dtype=float),

@@ -26,9 +26,9 @@ from itertools import pairwise
 import numpy as np
 
 from etgp_viz.backend import check_shapes
-from etgp_viz.checks import check_count
+from etgp_viz.checks import check_count, check_counts, check_memory, describe, fail
 from etgp_viz.core.flows import Flow
-from etgp_viz.core.hermite import HermiteSeries, hermite_series
+from etgp_viz.records.hermite_series import HermiteSeries, hermite_series
 
 __all__ = [
     *("HermiteSeries", "correlation_at_equal_inputs", "empirical", "empirical_of_first"),
@@ -39,7 +39,7 @@ __all__ = [
 BLOCK = 100
 
 
-@check_shapes("K: [N, N]", "a_c: [N]", "a_d: [N]", "return: [N, N]")
+@check_shapes("K: [N, N]", "a_c: [N]", "a_d: [N]", "return: [N, N]", covariance="K")
 def pair_linear(K: np.ndarray, a_c: np.ndarray, a_d: np.ndarray) -> np.ndarray:
     """Cov[f^c, f^d] = a^c (a^d)ᵀ ⊙ K of two linear flows, c = d included (Proposition 1).
 
@@ -62,7 +62,7 @@ def pair_linear(K: np.ndarray, a_c: np.ndarray, a_d: np.ndarray) -> np.ndarray:
     return np.outer(a_c, a_d) * np.asarray(K)
 
 
-@check_shapes("K: [N, N]", "a: [C, N]", "return: [CN, CN]")
+@check_shapes("K: [N, N]", "a: [C, N]", "return: [CN, CN]", covariance="K")
 def joint_linear(K: np.ndarray, a: np.ndarray) -> np.ndarray:
     """Covariance of all C processes stacked, for linear flows.
 
@@ -81,6 +81,8 @@ def joint_linear(K: np.ndarray, a: np.ndarray) -> np.ndarray:
     >>> joint.shape, int(np.linalg.matrix_rank(joint))  # C·N values, made of N values of f₀
     ((4, 4), 2)
     """
+    size = len(K) * len(a)
+    check_memory(8 * size * size, "a", f"a matrix of {size} × {size} numbers")
     stacked = np.ravel(a).astype(float)
     return pair_linear(np.tile(K, (len(a), len(a))), stacked, stacked)
 
@@ -137,6 +139,8 @@ def joint(K: np.ndarray, flow: Flow, params: np.ndarray, order: int | None = Non
     array([[ 1., -2.],
            [-2.,  4.]])
     """
+    size = len(K) * len(params)
+    check_memory(8 * size * size, "params", f"a matrix of {size} × {size} numbers")
     return hermite_series(K, flow, params, order=order).joint()
 
 
@@ -187,12 +191,20 @@ def empirical_of_first(
     Returns
     -------
     array ``[K, N, N]``: for each m the estimate from the first m draws
+
+    Examples
+    --------
+    >>> from etgp_viz import covariance
+    >>> draws = np.array([[1.0], [-1.0], [1.0], [-1.0]])  # four draws at one input
+    >>> covariance.empirical_of_first(draws, draws, [2, 4]).ravel().round(3)
+    array([2.   , 1.333])
     """
-    ends = np.array([0, *sizes])
-    if sizes[0] < 2 or np.any(np.diff(ends) <= 0) or ends[-1] > len(samples_c):
-        raise ValueError(
-            f"sizes: expected growing numbers from 2 to {len(samples_c)}, got {list(sizes)}"
-        )
+    numbers = check_counts(sizes, "sizes")
+    is_growing = all(a < b for a, b in pairwise([1, *numbers]))
+    if not numbers or not is_growing or numbers[-1] > len(samples_c):
+        got = ", ".join(map(describe, numbers)) or "none"
+        fail("sizes", f"growing numbers from 2 to {len(samples_c)}", got)
+    ends = np.array([0, *numbers])
     c, d = _centred(samples_c), _centred(samples_d)
     parts = [slice(low, high) for low, high in pairwise(ends)]
     products = np.cumsum([_products(c[part], d[part]) for part in parts], axis=0)
@@ -217,6 +229,14 @@ def correlation_at_equal_inputs(series: HermiteSeries) -> np.ndarray:
     Returns
     -------
     array ``[C, C, N]``; NaN where a process does not vary
+
+    Examples
+    --------
+    >>> from etgp_viz import covariance, flows
+    >>> params = np.array([[[1.0, 0.0]], [[-2.0, 1.0]]])  # f¹ = f₀ and f² = 1 − 2·f₀, at one input
+    >>> series = covariance.hermite_series(np.eye(1), flows.Linear(), params)
+    >>> covariance.correlation_at_equal_inputs(series)[0, 1].round(6)
+    array([-1.])
     """
     h = series.coefficients[:, :, 1:]
     covariance = np.einsum("cnk,dnk->cdn", h, h)

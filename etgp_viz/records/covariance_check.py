@@ -352,6 +352,13 @@ def share_deviation_bound(correlation: np.ndarray) -> float:
     Returns
     -------
     standard deviation of the share
+
+    Examples
+    --------
+    >>> from etgp_viz.records import covariance_check
+    >>> few, many = (covariance_check.share_deviation_bound(np.eye(N)) for N in (4, 40))
+    >>> many < few  # independent inputs: the more there are, the steadier the share
+    True
     """
     squares = correlation**2
     weights = 1.0 / (1.0 + squares)

@@ -55,6 +55,7 @@ class WarpedPaths:
     latent_band: np.ndarray  # limits of the central 95 % at each x [2, N]
     warped_band: np.ndarray
     at: float  # the marked input
+    held: np.ndarray  # inputs and values through which the first draw passes [2, H]
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Parameters:
     names: tuple[str, ...]  # of the P parameters
     values: np.ndarray  # [N, P]
     at: float  # the marked input
+    knots: np.ndarray  # inputs and values of the knots that the lines pass through [2, J]
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,7 @@ def paths(
     flow: Flow,
     params: np.ndarray,
     at: float = 0.0,
+    held: np.ndarray | None = None,
 ) -> WarpedPaths:
     """Draws of f₀ and of the warped process G(f₀(x); θ(x)), with the central 95 % of both.
 
@@ -158,6 +161,7 @@ def paths(
     x, at : inputs ``[N]``, and one to mark
     latent, variance : draws of f₀ ``[S, N]``, and its variance at each input ``[N]``
     flow, params : the family of maps G, and its raw parameters θ(x) ``[N, P]``
+    held : inputs and values that the first draw was given, to be shown ``[2, H]``
 
     Returns
     -------
@@ -167,23 +171,32 @@ def paths(
     band = Z95 * np.sqrt(variance) * np.array([[-1.0], [1.0]])
     warped = flow.forward(np.concatenate([latent, band]), params).numpy()
     S = len(latent)
-    return WarpedPaths(x, latent, warped[:S], band, np.sort(warped[S:], axis=0), at)
+    held = np.empty((2, 0)) if held is None else held
+    return WarpedPaths(x, latent, warped[:S], band, np.sort(warped[S:], axis=0), at, held)
 
 
 @check_shapes("x: [N]", "params: [N, P]")
-def parameters(x: np.ndarray, flow: Flow, params: np.ndarray, at: float = 0.0) -> Parameters:
+def parameters(
+    x: np.ndarray,
+    flow: Flow,
+    params: np.ndarray,
+    at: float = 0.0,
+    knots: np.ndarray | None = None,
+) -> Parameters:
     """The constrained parameters of a flow over x.
 
     Parameters
     ----------
     x, at : inputs ``[N]``, and one to mark
     flow, params : the family of maps, and its raw parameters ``[N, P]``
+    knots : inputs and values of the knots behind them, to be shown ``[2, J]``
 
     Returns
     -------
     a `Parameters` record
     """
-    return Parameters(x, flow.param_names, flow.constrain(params).numpy(), at)
+    knots = np.empty((2, 0)) if knots is None else knots
+    return Parameters(x, flow.param_names, flow.constrain(params).numpy(), at, knots)
 
 
 @check_shapes("params: [P]")

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 
-from etgp_viz.backend import check_shapes
+from etgp_viz.backend import Tensor, check_shapes, tf
 from etgp_viz.core.expectations import Rule, gauss_hermite, levels
 from etgp_viz.core.model import ETGP
 from etgp_viz.records.flow import Z95
@@ -38,7 +38,7 @@ __all__ = [
 
 # Points of a window over one input, cells along the longer side of a window over two, and its
 # margin around the data as a share of their range: near them, and far away.
-LINE_POINTS, CELLS, MARGIN, FAR = 100, 36, 0.06, 1.5
+LINE_POINTS, CELLS, MARGIN, FAR = 100, 64, 0.06, 1.5
 # Errors of expectations: rows of the data, numbers of nodes and of draws, points of the reference.
 ROWS = 100
 NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
@@ -93,23 +93,14 @@ class Classes:
     labels: np.ndarray  # [N]
     samples: int  # dropout draws in the average; 0 for the point estimate
     accuracy: float  # share of the data whose likeliest class is the label
+    Z: np.ndarray  # inducing points [M, D]
+    trail: np.ndarray  # where they were, oldest first [T, M, D]
+    is_glance: bool = False  # whether it was computed by a `Glance`
 
     @property
     def winner(self) -> np.ndarray:
         """The likeliest class, in the shape of the window."""
         return np.argmax(self.probabilities, axis=0)
-
-    @property
-    def strength(self) -> np.ndarray:
-        """Certainty of the likeliest class: 0 if all are equally likely, 1 if it is certain."""
-        C = len(self.probabilities)
-        return np.clip((np.max(self.probabilities, axis=0) * C - 1.0) / (C - 1.0), 0.0, 1.0)
-
-    @property
-    def uncertainty(self) -> np.ndarray:
-        """Entropy −Σ p log p as a share of its maximum log C."""
-        p = np.clip(self.probabilities, 1e-300, 1.0)
-        return -np.sum(p * np.log(p), axis=0) / np.log(len(p))
 
     @property
     def confidence_at_edge(self) -> float:
@@ -169,25 +160,32 @@ class NodeErrors:
     used: int  # the number Q that the model itself uses
 
 
-def window(X: np.ndarray, margin: float = MARGIN) -> Window:
+def window(X: np.ndarray, margin: float = MARGIN, beside: np.ndarray | None = None) -> Window:
     """A grid around the data, with square cells if there are two inputs.
 
     Parameters
     ----------
     X, margin : inputs ``[N, 1]`` or ``[N, 2]``, and the space around them as a share of their range
+    beside : more inputs, for which the window only grows if they lie outside
 
     Returns
     -------
     a `Window`
     """
-    low, high = np.min(X, axis=0), np.max(X, axis=0)
-    room = margin * np.maximum(high - low, 1e-6)
-    low, high = low - room, high + room
+    low, high = _limits(X, margin)
+    if beside is not None and (np.any(beside < low) or np.any(beside > high)):
+        low, high = _limits(np.concatenate([X, beside]), margin)
     if X.shape[1] == 1:
         return Window(np.linspace(low[0], high[0], LINE_POINTS), None)
     cell = np.max(high - low) / CELLS
     counts = np.maximum(2, np.ceil((high - low) / cell)).astype(int)
     return Window(*(np.linspace(*ends) for ends in zip(low, high, counts, strict=True)))
+
+
+def _limits(X: np.ndarray, margin: float) -> tuple[np.ndarray, np.ndarray]:
+    low, high = np.min(X, axis=0), np.max(X, axis=0)
+    room = margin * np.maximum(high - low, 1e-6)
+    return low - room, high + room
 
 
 def look(
@@ -198,6 +196,7 @@ def look(
     cut: float = 0.0,
     samples: int = 20,
     seed: int = 0,
+    trail: np.ndarray | None = None,
 ) -> Beliefs:
     """Everything that the pictures of a model show.
 
@@ -207,13 +206,13 @@ def look(
     data : ``(X [N, D], Y [N, 1])``
     cut : with two inputs, the second input for which the warped processes are shown
     samples, seed : of the dropout draws of the Bayesian average, one set for each input
+    trail : earlier places of the inducing points ``[T, M, D]``, if they are to be shown
 
     Returns
     -------
     a `Beliefs` record
     """
-    grid = where.inputs
-    rows = np.concatenate([grid, data[0]])
+    grid, rows = where.inputs, rows_of(where, data)
     moments = _moments(model, np.concatenate([rows, _line(where, cut)]))
     N, G = len(rows), len(grid)
     mean, deviation, params = (moment[:N] for moment in moments)
@@ -222,7 +221,8 @@ def look(
     # As long as the output weights are zero, every draw of the network gives the same flows.
     if np.any(model.network.output.weights.numpy()):
         draws = model.network(rows, samples, seed).numpy()
-        bayes = np.mean([_probabilities(model, mean, deviation, draw) for draw in draws], axis=0)
+        each = [_probabilities(model, mean, deviation, draw, samples) for draw in draws]
+        bayes = np.mean(each, axis=0)
 
     along = _quantiles(model, where, cut, [moment[N:] for moment in moments])
     Z = model.inducing_variable.Z.numpy()
@@ -232,10 +232,15 @@ def look(
     )
     return Beliefs(
         latent=Latent(where, mean, deviation, prior, Z, along.cut),
-        point=_classes(where, data, point, 0),
-        bayes=_classes(where, data, bayes, samples),
+        point=classes_of(where, data, point, 0, Z, trail),
+        bayes=classes_of(where, data, bayes, samples, Z),
         warped=along,
     )
+
+
+def rows_of(where: Window, data: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """The points of a window, then the data."""
+    return np.concatenate([where.inputs, data[0]])
 
 
 def warped(model: ETGP, where: Window, cut: float = 0.0) -> Warped:
@@ -261,7 +266,7 @@ def _line(where: Window, cut: float) -> np.ndarray:
 
 def _quantiles(model: ETGP, where: Window, cut: float, moments: Sequence[np.ndarray]) -> Warped:
     mean, deviation, params = moments
-    quantiles = _warp(model, mean, deviation, params, np.array([-Z95, 0.0, Z95]))
+    quantiles = _warp(model, mean, deviation, params, np.array([-Z95, 0.0, Z95])).numpy()
     lower, median, upper = np.moveaxis(quantiles, 1, 0)
     # G is monotone, so it takes quantiles to quantiles; a decreasing one swaps them.
     band = np.stack([np.minimum(lower, upper), np.maximum(lower, upper)])
@@ -279,13 +284,28 @@ def contribution(model: ETGP, data: tuple[np.ndarray, np.ndarray]) -> Contributi
     Returns
     -------
     a `Contribution` record
+
+    Examples
+    --------
+    >>> from etgp_viz import build
+    >>> from etgp_viz.datasets import toys
+    >>> from etgp_viz.records import inference
+    >>> toy = toys.waves(60, 3)
+    >>> model = build("etgp-linear", toy.X, 3, inducing_points=toy.X[:5], hidden=(4,))
+    >>> record = inference.contribution(model, (toy.X, toy.Y))
+    >>> bool(abs(record.lost_at_zero) < 1e-9)  # a new model does not use f₀ yet
+    True
     """
     found = model.latent_contribution(data)
     return Contribution(found.log_likelihood, found.lost_at_zero, found.lost_at_mean)
 
 
 def undecided(
-    where: Window, data: tuple[np.ndarray, np.ndarray], num_classes: int, samples: int = 0
+    where: Window,
+    data: tuple[np.ndarray, np.ndarray],
+    num_classes: int,
+    samples: int = 0,
+    Z: np.ndarray | None = None,
 ) -> Classes:
     """The beliefs of any new model: all flows are the same, so all classes are equally likely.
 
@@ -293,22 +313,40 @@ def undecided(
     ----------
     where, data, num_classes : the grid, ``(X [N, D], Y [N, 1])``, and C
     samples : of the Bayesian average; 0 for the point estimate
+    Z : the inducing points ``[M, D]``, if there are any yet
 
     Returns
     -------
     a `Classes` record
+
+    Examples
+    --------
+    >>> from etgp_viz.datasets import toys
+    >>> from etgp_viz.records import inference
+    >>> toy = toys.waves(60, 3)
+    >>> record = inference.undecided(inference.window(toy.X), (toy.X, toy.Y), 3)
+    >>> record.probabilities[:, 0].round(3)
+    array([0.333, 0.333, 0.333])
     """
     rows = int(np.prod(where.shape)) + len(data[0])
-    return _classes(where, data, np.full((rows, num_classes), 1.0 / num_classes), samples)
+    p = np.full((rows, num_classes), 1.0 / num_classes)
+    return classes_of(where, data, p, samples, np.empty((0, data[0].shape[1])) if Z is None else Z)
 
 
-def _classes(
-    where: Window, data: tuple[np.ndarray, np.ndarray], p: np.ndarray, samples: int
+def classes_of(
+    where: Window,
+    data: tuple[np.ndarray, np.ndarray],
+    p: np.ndarray,
+    samples: int,
+    Z: np.ndarray,
+    trail: np.ndarray | None = None,
 ) -> Classes:
     """The record of probabilities [G + N, C]: at the points of the window, then at the data."""
     G, labels = int(np.prod(where.shape)), data[1][:, 0]
     accuracy = float(np.mean(np.argmax(p[G:], axis=1) == labels))
-    return Classes(where, p[:G].T.reshape(-1, *where.shape), data[0], labels, samples, accuracy)
+    trail = np.empty((0, *Z.shape)) if trail is None else trail
+    probabilities = p[:G].T.reshape(-1, *where.shape)
+    return Classes(where, probabilities, data[0], labels, samples, accuracy, Z, trail)
 
 
 @check_shapes("X: [N, D]", "z: [broadcast N, K]", "return: [N, K, C]")
@@ -323,8 +361,18 @@ def processes_at(model: ETGP, X: np.ndarray, z: np.ndarray) -> np.ndarray:
     Returns
     -------
     array ``[N, K, C]``
+
+    Examples
+    --------
+    >>> from etgp_viz import build
+    >>> from etgp_viz.datasets import toys
+    >>> from etgp_viz.records import inference
+    >>> toy = toys.waves(60, 3)
+    >>> model = build("etgp-linear", toy.X, 3, inducing_points=toy.X[:5], hidden=(4,))
+    >>> inference.processes_at(model, toy.X, np.array([[-1.0, 0.0, 1.0]])).shape  # [N, K, C]
+    (60, 3, 3)
     """
-    return _warp(model, *_moments(model, X), z)
+    return _warp(model, *_moments(model, X), z).numpy()
 
 
 def node_errors(model: ETGP, data: tuple[np.ndarray, np.ndarray], seed: int = 0) -> NodeErrors:
@@ -380,17 +428,23 @@ def _moments(model: ETGP, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _probabilities(
-    model: ETGP, mean: np.ndarray, deviation: np.ndarray, params: np.ndarray
+    model: ETGP, mean: np.ndarray, deviation: np.ndarray, params: np.ndarray, draws: int = 1
 ) -> np.ndarray:
-    """E[softmax(f^1, …, f^C)] of each row, [N, C], refined as the model's own predictions are."""
-    rule = Rule(model.num_quadrature, model.quadrature_tolerance)
+    """E[softmax(f^1, …, f^C)] of each row, [N, C], refined as the model's own predictions are.
+
+    If it is one of many draws to be averaged, a larger error is allowed, as in `ETGP.predict_y`.
+    """
+    tolerance = model.quadrature_tolerance and np.sqrt(draws) * model.quadrature_tolerance
+    rule = Rule(model.num_quadrature, tolerance, draws == 1)
     z, w, last, starts = levels(rule)
     p, rows = np.empty(params.shape[:2]), np.arange(len(params))
     for nodes in map(slice, starts[:-1], starts[1:]):
         F = _warp(model, mean[rows], deviation[rows], params[rows], z[nodes])
-        at_nodes = softmax(F, axis=-1) * w[nodes, None]
-        p[rows] = np.sum(at_nodes, axis=1)
-        error = np.max(np.abs(np.einsum("nqc,qk->nkc", at_nodes, last[nodes])), axis=(1, 2))
+        # The integral, and the last four Hermite coefficients, which estimate its error: [n, C, 5].
+        rules = w[nodes, None] * np.column_stack([np.ones(len(w[nodes])), last[nodes]])
+        sums = tf.tensordot(tf.nn.softmax(F), rules, [[1], [0]]).numpy()
+        p[rows] = sums[..., 0]
+        error = np.max(np.abs(sums[..., 1:]), axis=(1, 2))
         rows = rows[error > (rule.tolerance or np.inf)]
         if not len(rows):
             break
@@ -399,7 +453,7 @@ def _probabilities(
 
 def _warp(
     model: ETGP, mean: np.ndarray, deviation: np.ndarray, params: np.ndarray, z: Any
-) -> np.ndarray:
+) -> Tensor:
     """The C processes at µ + σz, [N, K, C]."""
     f0 = mean[:, None] + deviation[:, None] * z
-    return model.network.flow.forward(f0[..., None], params[:, None]).numpy()
+    return model.network.flow.forward(f0[..., None], params[:, None])

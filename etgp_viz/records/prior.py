@@ -10,6 +10,8 @@ array([[1.   , 0.607],
        [0.607, 1.   ]])
 >>> prior.draw(K, prior.noise(0, 5, 2)).shape  # five draws of f₀ at two inputs
 (5, 2)
+>>> prior.condition(prior.draw(K, prior.noise(0, 5, 2)), K, [1], [2.0])[:, 1]  # all are 2 there
+array([2., 2., 2., 2., 2.])
 >>> prior.noise(0, 3).round(2)
 array([ 0.13, -0.13,  0.64])
 >>> prior.profile([0.0, 2.0, 2.0], np.array([0.0, 0.25, 0.5, 0.75]))
@@ -37,14 +39,26 @@ from scipy.interpolate import PchipInterpolator
 from scipy.special import softmax
 
 from etgp_viz.backend import check_shapes, gpflow
-from etgp_viz.checks import check_choice, check_count, check_nonnegative, check_positive
+from etgp_viz.checks import (
+    check_choice,
+    check_count,
+    check_flow,
+    check_kernel,
+    check_memory,
+    check_nonnegative,
+    check_numbers,
+    check_positive,
+    check_seed,
+    describe,
+    fail,
+)
 from etgp_viz.core.flows import Flow
 from etgp_viz.core.network import FlowNetwork
 from etgp_viz.rivals.kernels import NeuralNetwork
 
 __all__ = [
-    *("JITTER", "KERNELS", "covariance_matrix", "draw", "interpolate_from_identity", "kernel"),
-    *("noise", "params_from_profiles", "probabilities", "profile", "random_network"),
+    *("JITTER", "KERNELS", "condition", "covariance_matrix", "draw", "interpolate_from_identity"),
+    *("kernel", "noise", "params_from_profiles", "probabilities", "profile", "random_network"),
     "then_linear",
 ]
 
@@ -111,10 +125,13 @@ def covariance_matrix(kernel: gpflow.kernels.Kernel, x: np.ndarray) -> np.ndarra
     -------
     array ``[N, N]``
     """
+    check_kernel(kernel, 1)
+    N = len(x)
+    check_memory(8 * N * N, "x", f"a matrix of {N} × {N} numbers")
     return kernel(np.asarray(x, dtype=float)[:, None]).numpy()
 
 
-@check_shapes("K: [N, N]", "noise: [batch..., N]", "return: [batch..., N]")
+@check_shapes("K: [N, N]", "noise: [batch..., N]", "return: [batch..., N]", covariance="K")
 def draw(K: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Draws f₀ = L·noise of a Gaussian process, with L·Lᵀ = K.
 
@@ -126,8 +143,39 @@ def draw(K: np.ndarray, noise: np.ndarray) -> np.ndarray:
     -------
     array ``[..., N]``, one draw for each row of noise
     """
-    jitter = JITTER * np.mean(np.diag(K))
-    return noise @ np.linalg.cholesky(K + jitter * np.eye(len(K))).T
+    return noise @ np.linalg.cholesky(_with_jitter(K)).T
+
+
+def _with_jitter(K: np.ndarray) -> np.ndarray:
+    """The covariance that draws have."""
+    return K + JITTER * np.mean(np.diag(K)) * np.eye(len(K))
+
+
+@check_shapes(
+    "draws: [batch..., N]", "K: [N, N]", "places: [H]", "values: [H]", "return: [batch..., N]",
+    covariance="K",
+)  # fmt: skip
+def condition(
+    draws: np.ndarray, K: np.ndarray, places: Sequence[int], values: Sequence[float]
+) -> np.ndarray:
+    """The same draws, bent so that they pass through given values (Matheron's rule).
+
+    ``f₀(x) + K(x, x*)·K(x*, x*)⁻¹·(y* − f₀(x*))`` is a draw from the process given f₀(x*) = y*.
+
+    Parameters
+    ----------
+    draws, K : see `draw` ``[..., N]``, and their covariance ``[N, N]``
+    places, values : the numbers of the inputs x*, each at most once, and y* ``[H]``
+
+    Returns
+    -------
+    array ``[..., N]``
+    """
+    at, K = np.asarray(places, dtype=int), _with_jitter(K)
+    if len(set(at.tolist())) < len(at):
+        fail("places", "each input at most once", describe(places))
+    missing = np.asarray(values) - draws[..., at]
+    return draws + missing @ np.linalg.solve(K[np.ix_(at, at)], K[at])
 
 
 def noise(seed: int, *shape: int) -> np.ndarray:
@@ -141,6 +189,11 @@ def noise(seed: int, *shape: int) -> np.ndarray:
     -------
     array of the given shape
     """
+    check_seed(seed)
+    size = 8
+    for length in shape:
+        size *= check_count(length, "shape", minimum=0)
+    check_memory(size, "shape", f"numbers of shape {[describe(length) for length in shape]}")
     return np.random.default_rng(seed).standard_normal(shape)
 
 
@@ -158,7 +211,11 @@ def profile(knots: Sequence[float] | np.ndarray, share: np.ndarray) -> np.ndarra
     -------
     array ``[N]``, or ``[N, …]``
     """
-    return PchipInterpolator(np.linspace(0.0, 1.0, len(knots)), np.asarray(knots, float))(share)
+    values = np.asarray(check_numbers(knots, "knots"), dtype=float)
+    if values.ndim == 0 or len(values) < 2:
+        fail("knots", "values at two or more knots", f"shape {list(values.shape)}")
+    at = np.asarray(check_numbers(share, "share"), dtype=float)
+    return PchipInterpolator(np.linspace(0.0, 1.0, len(values)), values)(at)
 
 
 def params_from_profiles(
@@ -176,10 +233,14 @@ def params_from_profiles(
     -------
     array ``[N, P]``
     """
-    if set(profiles) != set(flow.param_names):
-        expected = ", ".join(flow.param_names)
-        raise ValueError(f"profiles: expected one for each of {expected}, got {list(profiles)}")
-    share = (np.asarray(x) - span[0]) / (span[1] - span[0])
+    check_flow(flow)
+    if not isinstance(profiles, Mapping) or set(profiles) != set(flow.param_names):
+        got = str(list(profiles)) if isinstance(profiles, Mapping) else describe(profiles)
+        fail("profiles", f"one for each of {', '.join(flow.param_names)}", got)
+    ends = np.asarray(check_numbers(span, "span"), dtype=float)
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        fail("span", "two growing numbers", describe(span))
+    share = (np.asarray(check_numbers(x, "x"), dtype=float) - ends[0]) / (ends[1] - ends[0])
     values = np.stack([profile(profiles[name], share) for name in flow.param_names], axis=-1)
     return flow.unconstrain(values).numpy()
 
@@ -198,6 +259,10 @@ def interpolate_from_identity(flow: Flow, values: np.ndarray, amount: float) -> 
     -------
     array ``[..., P]``
     """
+    check_flow(flow)
+    check_numbers(amount, "amount")
+    if np.shape(values)[-1:] != (flow.num_params,):
+        fail("values", f"{flow.num_params} parameters of {flow}", f"shape {np.shape(values)}")
     identity = flow.constrain(flow.identity_params()).numpy()
     return flow.unconstrain(identity + amount * (np.asarray(values) - identity)).numpy()
 
@@ -251,8 +316,10 @@ def random_network(
     -------
     a network that maps ``[N, D]`` to raw parameters ``[N, C, P]``
     """
+    check_flow(flow)
     check_count(num_classes, "num_classes")
     check_nonnegative(amount, "amount")
+    check_seed(seed)
     start = flow.near_identity_params()
     network = FlowNetwork(num_inputs, num_classes, flow, hidden, dropout, seed=seed, start=start)
     rng = np.random.default_rng(seed)

@@ -82,6 +82,7 @@ class Latents:
     is_shared: bool  # whether all classes have the same latent
     num_classes: int  # C
     at: float  # the marked input
+    held: np.ndarray  # inputs and values through which the first latent passes [2, H]
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,12 @@ class Dependence:
 
 
 def latents(
-    model: str, x: np.ndarray, draws: np.ndarray, num_classes: int, at: float = 0.0
+    model: str,
+    x: np.ndarray,
+    draws: np.ndarray,
+    num_classes: int,
+    at: float = 0.0,
+    held: np.ndarray | None = None,
 ) -> Latents:
     """The latents of a model: the first of the given draws, or the first C of them.
 
@@ -157,6 +163,7 @@ def latents(
     model, num_classes : a key of `MODELS`, and C ≥ 2
     x, at : inputs ``[N]``, and one to mark
     draws : of the kernel's process, at least C ``[L, N]``
+    held : inputs and values that the first draw was given, to be shown ``[2, H]``
 
     Returns
     -------
@@ -166,7 +173,8 @@ def latents(
     check_count(num_classes, "num_classes", minimum=2, maximum=len(draws))
     is_shared = model == "etgp"
     values = draws[: 1 if is_shared else num_classes]
-    return Latents(x, values, is_shared, num_classes, at)
+    held = np.empty((2, 0)) if held is None else held
+    return Latents(x, values, is_shared, num_classes, at, held)
 
 
 @check_shapes("x: [N]", "return: [samples..., C, N, P]")

@@ -18,7 +18,7 @@ from etgp_viz.checks import check_choice, check_count
 from etgp_viz.timing.analysis import AXES, fit_cost, per_epoch
 from etgp_viz.timing.contestants import MODELS, SAMPLES, Size
 
-__all__ = ["Curves", "Line", "cholesky_curves", "curves"]
+__all__ = ["Curves", "Line", "Score", "cholesky_curves", "curves", "score"]
 
 #: what can be drawn: column of the table → title of the axis
 QUANTITIES = {
@@ -37,6 +37,7 @@ NAMES = {
 }
 #: measured now, measured elsewhere, fitted, and guessed by the reader
 KINDS = ("measured", "reference", "fit", "guess")
+SHOWN = ("measured", "reference")  # with points of their own
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,19 @@ class Line:
     y: np.ndarray
     low: np.ndarray  # y itself where there are no quartiles
     high: np.ndarray
+
+    def begin(self) -> Line:
+        """The first point alone."""
+        first = (values[:1] for values in (self.x, self.y, self.low, self.high))
+        return Line(self.name, self.label, self.kind, *first)
+
+
+@dataclass(frozen=True)
+class Score:
+    """How good a prediction was."""
+
+    points: int  # from 0 to 100
+    factors: Mapping[str, float]  # label → predicted over true value at the largest size
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,7 @@ def curves(
     fit: bool = False,
     guess: Mapping[str, float] | None = None,
     rows: int | None = None,
+    hide: bool = False,
 ) -> Curves:
     """Curves of a race over C, M or N.
 
@@ -82,10 +97,12 @@ def curves(
         race; another one, drawn behind
     quantity, over : a key of `QUANTITIES`; ``"classes"``, ``"num_inducing"`` or ``"num_data"``
     log : whether both axes are logarithmic
-    fit : add the fitted cost model (of steps, over the sizes of the table)
+    fit : add the fitted cost model (of steps, over the sizes of the table, or of the reference for
+        models that are not in it)
     guess : model → the slope that somebody expects in log-log, drawn from the model's first point,
         measured here or in the reference
     rows : number of rows of the data set whose epoch ``quantity="epoch"`` shows
+    hide : keep only the first point of each line; the rest is to be predicted
 
     Returns
     -------
@@ -100,16 +117,64 @@ def curves(
     lines = _lines(table, quantity, over, "measured")
     if reference is not None:
         lines += _lines(reference, quantity, over, "reference")
-    if fit and quantity == "step":
-        fits = [_fitted(table, line, over) for line in lines if line.kind == "measured"]
+    if fit and quantity == "step" and not hide:
+        own = {line.name for line in lines if line.kind == "measured" and len(line.x)}
+        fits = [
+            _fitted(table if line.name in own else reference, line, over)
+            for line in lines
+            if (line.kind == "measured") == (line.name in own) and len(line.x)
+        ]
         lines += [line for line in fits if line is not None]
-    timed = {line.name: line for line in reversed(lines) if line.kind != "fit" and len(line.x)}
+    # What was measured here counts, but the first point of a race does not make a line.
+    timed = {line.name: line for line in sorted(lines, key=_is_long) if line.kind in SHOWN}
     for name, slope in (guess or {}).items():
-        if (line := timed.get(name)) is not None:
+        if (line := timed.get(name)) is not None and len(line.x):
             y = line.y[0] * (line.x / line.x[0]) ** slope
             lines.append(Line(name, line.label, "guess", line.x, y, y, y))
+    if hide:
+        lines = [line if line.kind == "guess" else line.begin() for line in lines]
     title = QUANTITIES[quantity] + _draws_of(quantity, table, reference)
     return Curves(tuple(MODELS), tuple(lines), NAMES[over], title, log)
+
+
+def _is_long(line: Line) -> tuple[bool, bool, bool]:
+    """An order in which lines that a prediction can start from come last."""
+    return len(line.x) > 0, len(line.x) > 1, line.kind == "measured"
+
+
+def score(truth: Curves, guess: Mapping[str, float]) -> Score | None:
+    """How near a prediction of slopes comes to the truth, at the largest size of each line.
+
+    A prediction that is off by a factor of ten earns no points, one that is off by a factor of k
+    earns 100·(1 − |log₁₀ k|); the score is the mean over models.
+
+    Parameters
+    ----------
+    truth : curves without anything hidden
+    guess : model → the slope that was predicted, in log-log
+
+    Returns
+    -------
+    a `Score`, or None if no line is long enough
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> from etgp_viz.records.timing import score
+    >>> score(timing.curves(timing.reference()), {"etgp-linear": 0.1}).points > 90
+    True
+    """
+    lines = {line.name: line for line in sorted(truth.lines, key=_is_long) if line.kind in SHOWN}
+    factors = {}
+    for name, slope in guess.items():
+        line = lines.get(name)
+        if line is not None and len(line.x) > 1:
+            predicted = line.y[0] * (line.x[-1] / line.x[0]) ** slope
+            factors[line.label] = float(predicted / line.y[-1])
+    if not factors:
+        return None
+    each = [max(0.0, 1.0 - abs(np.log10(factor))) for factor in factors.values()]
+    return Score(round(100 * float(np.mean(each))), factors)
 
 
 def _draws_of(quantity: str, *tables: pd.DataFrame | None) -> str:
@@ -132,6 +197,14 @@ def cholesky_curves(table: pd.DataFrame, num_inducing: int, *, log: bool = True)
     Returns
     -------
     `Curves`, which `etgp_viz.figures.timing` draws
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> from etgp_viz.timing import cholesky
+    >>> table = cholesky.ways(classes=(2, 4), num_inducing=(5,), repeats=1)
+    >>> timing.cholesky_curves(table, 5).log
+    True
     """
     labels = {
         "one": "one factor",
@@ -171,10 +244,10 @@ def _lines(table: pd.DataFrame, quantity: str, over: str, kind: str) -> list[Lin
     return lines
 
 
-def _fitted(table: pd.DataFrame, line: Line, over: str) -> Line | None:
-    """The cost model along a measured line."""
-    fit = fit_cost(table, line.name)
-    if fit is None:
+def _fitted(table: pd.DataFrame | None, line: Line, over: str) -> Line | None:
+    """The cost model along a line of a table."""
+    fit = None if table is None else fit_cost(table, line.name)
+    if fit is None or table is None:
         return None
     first = table[table["model"] == line.name].iloc[0]
     size = {axis: int(first[axis]) for axis in AXES}

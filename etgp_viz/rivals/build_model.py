@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from etgp_viz.backend import gpflow
-from etgp_viz.checks import check_choice, check_count, check_inputs
+from etgp_viz.checks import (
+    check_choice,
+    check_count,
+    check_inputs,
+    check_memory,
+    check_seed,
+    describe,
+)
 from etgp_viz.core import flows
 from etgp_viz.core.model import ETGP
 from etgp_viz.core.network import FlowNetwork
@@ -23,6 +30,7 @@ __all__ = ["MODELS", "build", "kmeans"]
 LENGTHSCALE = 2.0
 STARTS = ("draw", "paper")
 Q_SQRT_SCALE = 1e-5
+BYTES_OF_A_KERNEL = 50_000  # of Python and TensorFlow, besides its numbers
 LARGE = 20_000  # rows above which k-means works on mini-batches
 
 FLOW_CLASSES = {"linear": flows.Linear, "sal": flows.SAL, "tanh": flows.Tanh}
@@ -86,9 +94,9 @@ def build(
     seed : of k-means, of initial weights, of the draw, and of the model's own random numbers
     start : ``"draw"`` or ``"paper"``, see above
     **options :
-        ETGP: ``hidden``, ``dropout``, ``weight_decay``, ``projection``, ``precision`` (the
-        network's), ``num_quadrature``, ``quadrature_tolerance``, ``whiten`` and the arguments of
-        the flow (``positive`` for linear, ``length`` for SAL, ``elements`` and ``length`` for
+        ETGP: ``hidden``, ``dropout``, ``weight_decay``, ``projection``, ``precision`` (see
+        `FlowNetwork`), ``num_quadrature``, ``quadrature_tolerance``, ``whiten`` and the arguments
+        of the flow (``positive`` for linear, ``length`` for SAL, ``elements`` and ``length`` for
         tanh).
 
         SVGP: ``sharing="separate"`` (C kernels and C sets of inducing points, the default) or
@@ -123,7 +131,17 @@ def build(
     if inducing_points is not None:
         inducing_points = np.array(check_inputs(inducing_points, "inducing_points", X.shape[1]))
         num_inducing = len(inducing_points)
+    check_seed(seed)
     kind = MODELS[name]
+    if kind.has_inducing_points:
+        M = check_count(num_inducing, "num_inducing")
+        each = 5 * 8 * M * (M + X.shape[1]) + BYTES_OF_A_KERNEL  # with gradients and moments
+        processes = 1 if kind.family == "etgp" else C
+        check_memory(
+            processes * each,
+            "num_classes",
+            f"{describe(processes)} × {describe(M)} inducing points",
+        )
     part = _part(kind, options)
     part_options = tuple(inspect.signature(part).parameters)
     allowed = _allowed(kind, part_options)

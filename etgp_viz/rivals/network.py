@@ -132,4 +132,4 @@ def _at_labels(log_p: Tensor, Y: Tensor) -> Tensor:
 
 def _check_draws(samples: int | None, seed: int) -> None:
     checks.check_optional(checks.check_count, samples, "samples")
-    checks.check_count(seed, "seed", minimum=0)
+    checks.check_seed(seed)

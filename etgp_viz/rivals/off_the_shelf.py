@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from etgp_viz.backend import Tensor, gpflow, tf
-from etgp_viz.checks import check_count, check_data, check_inputs, fail
+from etgp_viz.checks import check_count, check_data, check_inputs, check_seed, fail
 
 __all__ = ["SklearnRival", "estimator_class"]
 
@@ -56,7 +56,7 @@ class SklearnRival:
 
         self.num_inputs = check_count(num_inputs, "num_inputs")
         self.num_classes = check_count(num_classes, "num_classes", minimum=2)
-        self.seed = check_count(seed, "seed", minimum=0)
+        self.seed = check_seed(seed)
         self.estimator = estimator
         self.pipeline = make_pipeline(StandardScaler(), estimator)
         self.num_data: int | None = None  # N, once it is trained

@@ -178,6 +178,13 @@ def per_epoch(table: pd.DataFrame, rows: int) -> pd.Series:
     Returns
     -------
     series : step · rows / N, one value per row of the table
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> table = timing.reference()  # steps of N = 1000 rows
+    >>> bool(np.allclose(timing.per_epoch(table, rows=5000), 5.0 * table["step"]))
+    True
     """
     return table["step"] * check_count(rows, "rows") / table["num_data"]
 

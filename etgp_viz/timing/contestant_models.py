@@ -66,6 +66,7 @@ def actions(
     model, inputs = _build(name, X, size), tf.constant(X)
     if MODELS[name].is_monte_carlo:
         model.num_predictive = predictive_draws
+        model.precision = "float32"  # as ETGP's
     step = training_step(model, (X, Y))
     if name.startswith("etgp"):  # compiled inside
         return {

@@ -90,7 +90,7 @@ class Contestant:
         return names.MODELS[self.model].variant == "rbfcorr"
 
 
-_NETWORK = {"hidden": (HIDDEN,)}
+_NETWORK = {"hidden": (HIDDEN,), "precision": "float32"}
 _SVGP = {"num_monte_carlo": DRAWS}
 
 #: name in the race → contestant

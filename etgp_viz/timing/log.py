@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from etgp_viz.checks import check_choice, check_count, check_positive, fail
-from etgp_viz.files import GrowingTable, TableContents, csv_line
+from etgp_viz.checks import check_choice, check_count, check_optional, check_positive, fail
+from etgp_viz.files import GrowingTable, TableContents, csv_line, probe
 from etgp_viz.rivals.names import PREDICTIVE_DRAWS
 from etgp_viz.timing.contestants import MODELS, Size, operations
 
@@ -46,6 +46,9 @@ QUANTITIES = ("step", "prediction", "prediction_ba")
 
 #: draws of a Monte Carlo prediction in races whose file does not say so, those of version 0.1
 EARLIER_DRAWS = 100
+
+#: the largest C, N, M, D and number of rounds that can be raced
+MAX_SIZE = 10**7
 
 #: the folder of the runs that come with the package
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -74,8 +77,8 @@ class Settings:
         for name in self.models:
             check_choice(name, "models", tuple(MODELS))
         for name, least in (("classes", 2), ("num_data", 2), ("num_inducing", 1)):
-            for value in getattr(self, name):
-                check_count(value, name, minimum=least)
+            values = tuple(check_count(n, name, least, MAX_SIZE) for n in getattr(self, name))
+            object.__setattr__(self, name, values)  # without NumPy's integers: JSON has none
         for name in ("models", "classes", "num_data", "num_inducing"):
             values = getattr(self, name)
             if not values or len(set(values)) < len(values):
@@ -83,13 +86,18 @@ class Settings:
         check_count(
             max(self.num_inducing), "num_inducing", maximum=min(self.num_data), because="num_data"
         )
-        check_count(self.num_inputs, "num_inputs")
-        check_count(self.repeats, "repeats")
-        check_count(self.sessions, "sessions", maximum=self.repeats, because="repeats")
-        check_positive(self.budget, "budget")
-        check_choice(self.memory, "memory", (True, False))
-        if self.memory_limit is not None:
-            check_positive(self.memory_limit, "memory_limit")
+        single = {
+            "num_inputs": check_count(self.num_inputs, "num_inputs", maximum=MAX_SIZE),
+            "repeats": check_count(self.repeats, "repeats", maximum=MAX_SIZE),
+            "sessions": check_count(
+                self.sessions, "sessions", maximum=self.repeats, because="repeats"
+            ),
+            "budget": check_positive(self.budget, "budget"),
+            "memory": check_choice(self.memory, "memory", (True, False)),
+            "memory_limit": check_optional(check_positive, self.memory_limit, "memory_limit"),
+        }
+        for name, value in single.items():
+            object.__setattr__(self, name, value)
 
     def sizes(self) -> Iterator[Size]:
         """Every combination of C, N and M, small ones first."""
@@ -173,18 +181,32 @@ class Log:
             "load": round(psutil.getloadavg()[0], 1),
         }
         self.measurements: list[Measurement] = []
+        self._failed: dict[tuple, int] = {}  # cells that failed in an earlier race: try them again
         self._file = None if path is None else _file(path)
         if self._file is None:
             return
         if self._file.path.exists() and not resume:
             fail("out", "a new file, or resume to continue this one", self._file.path.name)
         if self._file.has_begun:
-            self._resume(self._file)
+            with self.locked():
+                pass
         else:
+            probe(self._file.path, "out")
             self._file.begin(self.header)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other races away from the file, and read what it holds by now."""
+        if self._file is None:
+            yield
+            return
+        with self._file.locked():
+            self._resume(self._file)
+            yield
 
     def _resume(self, file: GrowingTable) -> None:
         contents, self.measurements = _parse(file)
+        self._failed = _ends_of_failures(self.measurements)
         for part in ("machine", "settings"):
             current, stored = self.header[part], contents.header.get(part, {})
             changes = [key for key in current if stored.get(key) != current[key]]
@@ -208,12 +230,16 @@ class Log:
             self._file.add([values])
 
     def of_cell(self, cell: tuple[str, int, int, int]) -> list[Measurement]:
-        """The measurements of one model, C, N and M."""
-        return [item for item in self.measurements if item.cell == cell]
+        """The measurements of one model, C, N and M, without an attempt that is to be repeated.
+
+        What killed a process in an earlier race may not do so again.
+        """
+        begin = self._failed.get(cell, 0)
+        return [item for item in self.measurements[begin:] if item.cell == cell]
 
     def table(self) -> pd.DataFrame:
         """The table so far."""
-        return tabulate(self.measurements, self.settings, self.header)
+        return tabulate(_last_attempts(self.measurements), self.settings, self.header)
 
 
 def read(path: str | Path) -> pd.DataFrame:
@@ -226,8 +252,17 @@ def read(path: str | Path) -> pd.DataFrame:
     Returns
     -------
     data frame : one row per model and size, see `tabulate`
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> from etgp_viz import timing
+    >>> shipped = files("etgp_viz") / "reference" / "timing_classes.csv"
+    >>> len(timing.read(str(shipped))) == len(timing.reference())
+    True
     """
     contents, measurements = _parse(_file(path))
+    measurements = _last_attempts(measurements)
     settings: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in contents.header["settings"].items()
@@ -285,6 +320,16 @@ def tabulate(
         (multiply–adds on paper); ``prediction_error``, the largest standard error that the draws of
         a Monte Carlo prediction leave in a class probability; and ``step_rounds``,
         ``prediction_rounds``, ``prediction_ba_rounds``: one list per session
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> settings = timing.Settings(
+    ...     models=("etgp-linear",), classes=(2, 10), num_data=(100,), num_inducing=(10,),
+    ...     num_inputs=1, repeats=5, sessions=1, budget=60.0, memory=False, memory_limit=None,
+    ... )
+    >>> timing.tabulate([], settings, {})["status"].tolist()
+    ['unfinished', 'unfinished']
     """
     by_cell: dict[tuple, list[Measurement]] = {}
     for measurement in measurements:
@@ -343,6 +388,24 @@ def _parse(file: GrowingTable) -> tuple[TableContents, list[Measurement]]:
         except ValueError:
             file.fail_at(number)
     return contents, measurements
+
+
+def _ends_of_failures(measurements: list[Measurement]) -> dict[tuple, int]:
+    """Cell → number of measurements up to the last attempt at it that failed."""
+    return {
+        item.cell: place
+        for place, item in enumerate(measurements, start=1)
+        if item.quantity == "status" and str(item.value).startswith("failed")
+    }
+
+
+def _last_attempts(measurements: list[Measurement]) -> list[Measurement]:
+    """The measurements without attempts that failed and were repeated."""
+    ends = _ends_of_failures(measurements)
+    is_last = [place >= ends.get(item.cell, 0) for place, item in enumerate(measurements)]
+    pairs = list(zip(measurements, is_last, strict=True))
+    repeated = {item.cell for item, last in pairs if last}
+    return [item for item, last in pairs if last or item.cell not in repeated]
 
 
 def _as_json(settings: Settings) -> dict[str, Any]:

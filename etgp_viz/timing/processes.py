@@ -31,6 +31,7 @@ from typing import Any
 
 import psutil
 
+from etgp_viz.checks import free_memory as available_memory
 from etgp_viz.timing.contestants import MODELS, Size
 
 __all__ = [
@@ -350,17 +351,6 @@ def _seconds_per_call(
 
 
 # --- memory ---------------------------------------------------------------------------------------
-
-
-def available_memory(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
-    """Bytes that a process can still take, within a container's limit if there is one."""
-    free = psutil.virtual_memory().available
-    try:
-        limit = int((cgroup / "memory.max").read_text())  # without a limit the text is "max"
-        used = int((cgroup / "memory.current").read_text())
-    except (OSError, ValueError):
-        return free
-    return min(free, limit - used)
 
 
 def resident_memory() -> int:

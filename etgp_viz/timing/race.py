@@ -58,6 +58,8 @@ class Race:
     out, resume : file that the measurements are added to; continue it if it exists
     time_limit : seconds; a session after the first starts only if it should end within them
     start : makes the context that starts child processes, given their memory limit in bytes
+    early : whether a model takes its first timed step as soon as it can, not when all others are
+        ready too; for a race that somebody watches
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Race:
         resume: bool = False,
         time_limit: float | None = None,
         start: Callable[[int], AbstractContextManager[Any]] = Starter,
+        early: bool = False,
     ) -> None:
         check_installed()
         if "gpytorch-batched" in settings.models and find_spec("gpytorch") is None:
@@ -76,7 +79,7 @@ class Race:
         self._time_limit = (
             np.inf if time_limit is None else check_positive(time_limit, "time_limit")
         )
-        self._start = start
+        self._start, self._is_early = start, early
         self._done = 0
 
     def table(self) -> pd.DataFrame:
@@ -84,6 +87,10 @@ class Race:
         return self._log.table()
 
     def __iter__(self) -> Generator[Progress]:
+        with self._log.locked():  # one race at a time adds to a file
+            yield from self._sessions()
+
+    def _sessions(self) -> Generator[Progress]:
         limit = self.settings.memory_limit
         memory = available_memory() // 2 if limit is None else int(limit * GIB)
         self._done = 0
@@ -114,8 +121,9 @@ class Race:
         racing = []
         try:
             for cell in cells:
-                yield self._progress(f"{cell.model}, C = {size.classes}: first calls")
-                if cell.prepare(starter, memory):
+                for words in cell.prepare(starter, memory, self._is_early):
+                    yield self._progress(f"{cell.model}, C = {size.classes}: {words}")
+                if cell.is_ready:
                     racing.append(cell)
                     self._done += 1
                 else:
@@ -164,19 +172,27 @@ class _Cell:
         self._spent = 0.0
         self._child: Any = None
         self._quantities: list[str] = []
+        self.is_ready = False
 
-    def prepare(self, starter: Any, memory: int) -> bool:
-        """Build the model and call it once; return whether it is ready to race."""
+    def prepare(self, starter: Any, memory: int, early: bool) -> Iterator[str]:
+        """Build the model and call it once; yields what comes next, in words."""
+        yield "starting"
         if bytes_needed(self.model, self.size) > memory:
-            return self._fail(OverMemoryError())
+            self._fail(OverMemoryError())
+            return
         try:
             self._child = starter.child(self.model)
+            yield "first step"
             draws = self._log.predictive_draws
             built = self._ask(do="build", model=self.model, size=asdict(self.size), draws=draws)
             self._record_once("build", built["value"])
             self._quantities = built["quantities"]
             first = self._ask(do="first", quantity="step")["value"]
             self._record_once("first_step", first)
+            if early and not self._rounds_done["step"]:
+                self._record("step", self._ask(do="time", quantity="step")["value"])
+                self._rounds_done["step"] = 1
+            yield "first calls"
             if self._settings.memory and "memory" not in self._stored:
                 self._record_once("memory", self._ask(do="memory")["value"])
             for quantity in self._quantities[1:]:
@@ -184,9 +200,9 @@ class _Cell:
                 self._record_once(f"first_{quantity}", seconds)
             if MODELS[self.model].is_monte_carlo and "prediction_error" not in self._stored:
                 self._record_once("prediction_error", self._ask(do="error")["value"])
+            self.is_ready = True
         except CellError as problem:
-            return self._fail(problem)
-        return True
+            self._fail(problem)
 
     def take_turn(self, turn: int) -> None:
         """Time everything once, unless this round is in the log or the cell has ended."""
@@ -216,7 +232,7 @@ class _Cell:
         self._spent += time.perf_counter() - start
         return answer
 
-    def _fail(self, problem: CellError) -> bool:
+    def _fail(self, problem: CellError) -> None:
         """End the process. A problem in the first session is the status of the cell.
 
         A later session that fails leaves the results of the first.
@@ -226,7 +242,6 @@ class _Cell:
             self._record("status", str(problem))
         else:
             self._record("spent", self._settings.budget)
-        return False
 
     def _record_once(self, quantity: str, value: float) -> None:
         if quantity not in self._stored:
@@ -288,6 +303,16 @@ def sweep(
     Returns
     -------
     data frame : one row per model and size, see `tabulate`
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> table = timing.sweep(
+    ...     "etgp-linear", 2, num_data=20, num_inducing=3, num_inputs=1, repeats=1, sessions=1,
+    ...     memory=False, progress=False,
+    ... )
+    >>> table["status"].tolist()
+    ['ok']
     """
     settings = Settings(
         models=(models,) if isinstance(models, str) else tuple(models),

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,17 @@ def chromium():
         pytest.fail(how) if os.environ.get("CI") == "true" else pytest.skip(how)
     with sync_playwright() as playwright:
         yield playwright.chromium, path
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """The code of axe-core, which finds what keeps people from using a page."""
+    place = Path(sys.prefix) / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+    path = Path(os.environ.get("ETGP_VIZ_AXE", place))
+    if not path.exists():
+        how = f"No axe-core in {path}: run `make test-browser`, which needs npm."
+        pytest.fail(how) if os.environ.get("CI") == "true" else pytest.skip(how)
+    return path.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

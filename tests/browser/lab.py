@@ -113,13 +113,14 @@ def wait_until(condition: Callable[[], bool], what: str, patience: float = PATIE
 
 
 class Plot:
-    """One plotly figure on the page."""
+    """One plotly figure on the page; `show` chooses a view that has it."""
 
-    def __init__(self, element: Locator) -> None:
-        self.element = element
+    def __init__(self, element: Locator, show: Callable[[], None] = lambda: None) -> None:
+        self.element, self._show = element, show
 
     def settle(self) -> None:
         """Bring the plot into the window and wait until plotly has caught up: see figure.js."""
+        self._show()
         self.element.scroll_into_view_if_needed()
         self.element.evaluate(
             """async (plot) => {
@@ -137,6 +138,31 @@ class Plot:
         )
         return np.array(values)
 
+    def pixel(self, name: str, k: int) -> tuple[float, float]:
+        """Where point k of the trace of that name is in the window."""
+        self.settle()
+        x, y = self.element.evaluate(
+            """(plot, [name, k]) => {
+              const { x, y } = plot._fullData.find((t) => t.name === name && t.visible === true);
+              const { left, top } = plot.querySelector('.nsewdrag').getBoundingClientRect();
+              const { xaxis, yaxis } = plot._fullLayout;
+              return [left + xaxis.c2p(x[k]), top + yaxis.c2p(y[k])];
+            }""",
+            [name, k],
+        )
+        return x, y
+
+    def drag(self, name: str, k: int, right: float, up: float) -> None:
+        """Take hold of point k of a trace with the mouse and move it by so many pixels."""
+        mouse, (x, y) = self.element.page.mouse, (0.0, 0.0)
+        while (place := self.pixel(name, k)) != (x, y):  # a longer sentence moves the page
+            x, y = place
+            self.element.page.wait_for_timeout(300)
+        mouse.move(x, y)
+        mouse.down()
+        mouse.move(x + right, y - up, steps=8)
+        mouse.up()
+
     def names(self) -> list[str]:
         """The names of all traces."""
         return self.element.evaluate("plot => plot._fullData.map(trace => trace.name)")
@@ -145,6 +171,20 @@ class Plot:
         """The limits of an axis as drawn."""
         self.settle()
         return self.element.evaluate("(plot, axis) => plot._fullLayout[axis].range", axis)
+
+
+def violations(page: Page, axe: str, selector: str = "body") -> list[str]:
+    """What axe-core objects to in all elements that match, in words."""
+    page.evaluate(axe)
+    return page.evaluate(
+        """async (selector) => {
+          const options = { resultTypes: ["violations"] };
+          const { violations } = await axe.run({ include: [[selector]] }, options);
+          return violations.flatMap(({ id, nodes }) => nodes.map(
+            (node) => `${id}: ${node.html.slice(0, 200)} ${node.failureSummary}`));
+        }""",
+        selector,
+    )
 
 
 class Slider:
@@ -208,9 +248,28 @@ class Notebook:
     def plot(self, name: str) -> Plot:
         """A figure of an explorer, by its name, scrolled into view and drawn."""
         element = self.page.locator(f".etgp-figure-{name} .js-plotly-plot").first
+        self.show_view_of(name)
         element.locator(".main-svg").first.wait_for(timeout=PATIENCE * 1000)
         element.scroll_into_view_if_needed()
-        return Plot(element)
+        return Plot(element, lambda: self.show_view_of(name))
+
+    def show_view_of(self, name: str) -> None:
+        """Choose a view with the first figure of that name, if it is hidden now."""
+        box = self.page.locator(f".etgp-figure-{name}").first
+        box.wait_for(state="attached", timeout=PATIENCE * 1000)
+        self.page.wait_for_function(
+            "box => box.closest('.etgp-viz').dataset.layout", arg=box.element_handle()
+        )
+        tabs = box.locator("xpath=ancestor::*[contains(@class, 'etgp-viz')][1]").locator(
+            ".etgp-tab"
+        )
+        for tab in tabs.all():
+            if box.is_visible():
+                break
+            tab.click()
+            self.page.wait_for_timeout(300)  # the kernel draws what was hidden
+            self.page.wait_for_function(f"!window.jupyterapp || ({KERNEL_IS_IDLE})()")
+        box.scroll_into_view_if_needed()  # a figure is drawn when it is seen
 
     def slider(self, label: str) -> Slider:
         """The slider with that label."""

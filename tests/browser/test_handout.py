@@ -1,6 +1,7 @@
 """Handouts and slides in a browser, opened from the disk, with every way to a network closed."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -8,14 +9,18 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from etgp_viz.course.publish.pages import executed, handout, slides
-from tests.browser.lab import CHROMIUM_OPTIONS
+from tests.browser.lab import CHROMIUM_OPTIONS, violations
 
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 FLOW = """from etgp_viz.explorers import FlowExplorer
 
 FlowExplorer(linear_a=(1.0,) * 5, linear_b=(0.0,) * 5)"""
 FIGURE = """import plotly.graph_objects as go
 
 go.FigureWidget(go.Figure(go.Scatter(y=[1.0, 4.0, 9.0], name="squares")))"""
+BOXED = """import ipywidgets as widgets
+
+widgets.HBox([go.FigureWidget(go.Figure(go.Scatter(y=[2.0, 3.0], name="boxed")))])"""
 # What is drawn for a trace; arrays that were packed have been read by plotly.
 Y = "(plot, name) => Array.from(plot._fullData.find((trace) => trace.name === name).y)"
 
@@ -30,6 +35,8 @@ def lesson():
             new_code_cell(FLOW, metadata={"handout": "lengthscale"}),
             new_markdown_cell("## Code\n\nSome words."),
             new_code_cell(FIGURE),
+            new_code_cell(BOXED),
+            new_code_cell("from etgp_viz.course import formulas\n\nformulas.pivot()"),
         ]
     )
     nbformat.validate(plain)
@@ -106,6 +113,7 @@ def test_plots_can_be_zoomed_and_stay_so(opened, lesson, screenshots):
     page = opened(handout(lesson, screenshots))
     drawn = plot(page, 2, "")
     assert drawn.evaluate(Y, "squares") == [1, 4, 9]
+    assert plot(page, 3, "0").evaluate(Y, "boxed") == [2, 3]  # a figure inside of other widgets
     for number, name in ((2, ""), (0, "paths")):
         drawn = plot(page, number, name)
         before = drawn.evaluate("plot => plot._fullLayout.xaxis.range")
@@ -118,6 +126,36 @@ def test_plots_can_be_zoomed_and_stay_so(opened, lesson, screenshots):
         assert after[1] - after[0] < 0.5 * (before[1] - before[0])
     page.get_by_label("scale a").press("ArrowRight")
     assert drawn.evaluate("plot => plot._fullLayout.xaxis.range") == pytest.approx(after)
+
+
+def test_a_term_lights_up_what_it_is_in_the_picture(opened, lesson, screenshots):
+    """Under the pointer and with the focus; and the picture lights up the term."""
+    page = opened(handout(lesson, screenshots))
+    formula = page.locator(".etgp-formula")
+    parts, sentence = formula.locator(".parts [data-term]"), formula.locator("p:visible")
+
+    def lit():
+        found = parts.evaluate_all(
+            "all => all.filter((part) => getComputedStyle(part).opacity === '1')"
+            ".map((part) => part.dataset.term)"
+        )
+        return *found, sentence.inner_text()[:20]
+
+    assert lit() == ("result", "What follows: f² = −")
+    undo = formula.locator("button[data-term='undo']")
+    plain = undo.evaluate("term => getComputedStyle(term).backgroundColor")
+    undo.hover()
+    assert lit() == ("undo", "The inverse of the f")
+    formula.locator("g[data-term='pivot'] text").hover()
+    assert lit() == ("pivot", "The value that is kn")
+    page.mouse.move(1, 1)
+    assert lit()[0] == "result"
+    formula.locator("button[data-term='bend again']").focus()
+    assert lit() == ("bend again", "The second flow take")
+    page.keyboard.press("Tab")
+    assert lit() == ("undo", "The inverse of the f")
+    assert undo.evaluate("term => getComputedStyle(term).backgroundColor") != plain
+    formula.screenshot(path=screenshots / "formula.png")
 
 
 def test_slides_turn_and_their_slider_keeps_its_keys(opened, lesson, screenshots):
@@ -146,3 +184,50 @@ def test_slides_turn_and_their_slider_keeps_its_keys(opened, lesson, screenshots
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 1280
     assert box["y"] + box["height"] <= 800
+
+
+@pytest.mark.parametrize("kind", [handout, slides])
+def test_axe_finds_nothing(opened, lesson, screenshots, kind, axe):
+    page = opened(kind(lesson, screenshots))
+    page.keyboard.press("ArrowRight")
+    plot(page, 0, "paths")
+    assert violations(page, axe) == []
+
+
+def test_a_handout_fits_a_narrow_window(opened, lesson, screenshots):
+    page = opened(handout(lesson, screenshots))
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+@pytest.mark.parametrize("number", ["04", "05", "07"])
+def test_the_text_of_a_lesson_fits_a_phone(opened, screenshots, number):
+    """Long formulas, tables and code scroll by themselves; the page does not."""
+    (path,) = NOTEBOOKS.glob(f"{number}_*.ipynb")
+    page = opened(handout(nbformat.read(path, as_version=4), path.parent))
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.screenshot(path=screenshots / f"phone-{number}.png")
+
+
+def test_no_slide_of_a_lesson_is_cut(opened, screenshots):
+    (path,) = NOTEBOOKS.glob("05_*.ipynb")
+    page = opened(slides(nbformat.read(path, as_version=4), path.parent))
+    for number in range(page.locator("main > section").count()):
+        body = page.locator("section.shown .body")
+        hidden = body.evaluate(
+            "b => [b.scrollHeight - b.clientHeight, b.scrollWidth - b.clientWidth]"
+        )
+        assert max(hidden) <= 2, (number + 1, body.inner_text()[:60])
+        page.keyboard.press("ArrowRight")
+    assert "Stuck? Run" not in page.locator("main").inner_html()
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    cut = page.locator("section .body").evaluate_all(
+        "all => all.filter((b) => b.scrollHeight > b.clientHeight + 2 ||"
+        " b.scrollWidth > b.clientWidth + 2).map((b) => b.innerText.slice(0, 60))"
+    )
+    assert cut == []
+    paper = page.locator("main > section").first.bounding_box()
+    assert (round(paper["width"]), round(paper["height"])) == (1123, 627)  # 297 mm by 166 mm

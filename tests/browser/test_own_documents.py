@@ -110,7 +110,11 @@ def show(browser, monkeypatch):
 
 
 def assert_painted(document, explorer):
-    document.wait_for_function(ARE_PAINTED, arg=list(explorer.figures), timeout=PATIENCE * 1000)
+    """In every view: it shows its figures when they are asked for."""
+    page = Notebook(document)
+    for name in explorer.figures:
+        page.show_view_of(name)
+        document.wait_for_function(ARE_PAINTED, arg=[name], timeout=PATIENCE * 1000)
 
 
 def test_every_document_paints_its_figures(show, screenshots):

@@ -6,7 +6,7 @@ from etgp_viz import experiments
 from etgp_viz.experiments.settings import COMPARED
 from etgp_viz.figures.results import MAX_ROWS
 from etgp_viz.records.results import WAYS
-from tests.browser.lab import wait_until
+from tests.browser.lab import violations, wait_until
 
 CELLS = ["from etgp_viz.explorers import ResultsExplorer\nResultsExplorer()"]
 SIZE = (1600, 1400)
@@ -60,3 +60,7 @@ def test_another_run_changes_every_picture(notebook, screenshots):
     first = detail["class_names"][detail["line"]["classes"][0]]
     np.testing.assert_allclose(drawn.y(f"class {first}"), detail["line"]["mean"][0])
     notebook.screenshot(screenshots / "results_explorer.png")
+
+
+def test_axe_finds_nothing(notebook, axe):
+    assert violations(notebook.page, axe, ".etgp-viz") == []

@@ -105,6 +105,48 @@ def test_the_panels_share_their_x_axis(notebook):
     assert np.ptp([box["width"] for box in boxes]) < 0.6
 
 
+def test_all_classes_obey_a_dragged_latent(notebook):
+    before, plot = processes(notebook, 4), notebook.plot("latents")
+    (slopes, shifts), mouse = expected_network(), notebook.page.mouse
+    plot.drag(LATENT, 30, right=5, up=-25)
+    wait_until(lambda: plot.y("held points").size == 1, "a held point", 15)
+    f0 = plot.y(LATENT)
+    assert f0[30] < latents(1)[0][30] - 0.1
+    expected = slopes * f0 + shifts
+    wait_until(lambda: np.allclose(processes(notebook, 4), expected, atol=1e-5), "all classes", 15)
+    mouse.dblclick(*plot.pixel("held points", 0))
+    wait_until(lambda: np.allclose(processes(notebook, 4), before, atol=1e-6), "to let go", 15)
+
+
+DIMMED = """page => [...page.querySelectorAll('.etgp-figure .trace.scatter')].filter(
+  group => [...group.children].some(mark => mark.style.opacity === '0.15')).length"""
+
+
+def test_the_legend_lights_a_class_up_everywhere_by_keyboard(notebook):
+    page, explorer = notebook.page, notebook.page.locator(".etgp-viz").first
+    legend = page.get_by_role("group", name="classes").get_by_role("button")
+    assert [name.strip() for name in legend.all_inner_texts()] == ["f¹", "f²", "f³", "f⁴"]
+    assert explorer.evaluate(DIMMED) == 0
+    dims = DIMMED.replace(".etgp-figure ", "")
+    for name in ("processes", "probabilities", "pivot"):
+        plot = notebook.plot(name).element
+        legend.nth(1).focus()
+        wait_until(lambda p=plot: p.evaluate(dims) >= 3, "the other classes to fade", 15)
+        legend.nth(1).blur()
+        assert plot.evaluate(dims) == 0
+    legend.nth(1).press("Enter")  # it stays
+    legend.nth(1).blur()
+    processes = notebook.plot("processes")
+    wait_until(lambda: processes.element.evaluate(dims) >= 3, "the light in another view", 15)
+    notebook.slider("variation").press("ArrowRight")
+    processes.settle()
+    wait_until(lambda: processes.element.evaluate(dims) >= 3, "the light to stay on", 15)
+    notebook.slider("variation").press("ArrowLeft")
+    legend.nth(1).press("Enter")
+    legend.nth(1).blur()
+    assert explorer.evaluate(DIMMED) == 0
+
+
 def test_classes_appear_when_the_slider_moves(notebook):
     first = processes(notebook, 4)
     notebook.slider("classes C").press("ArrowRight")

@@ -60,15 +60,19 @@ def test_present_mode_enlarges_the_text(notebook):
     size = "plot => plot._fullLayout.font.size"
     element = notebook.plot("paths").element
     before = element.evaluate(size)
-    notebook.page.get_by_text("present: larger text").click()
-    wait_until(lambda: element.evaluate(size) > before, "larger text", 15)
+    notebook.page.get_by_role("button", name="present").click()
+    wait_until(lambda: element.evaluate(size) > 1.5 * before, "larger text", 15)
+    notebook.page.keyboard.press("Escape")
+    wait_until(lambda: element.evaluate(size) == before, "usual text", 15)
+    notebook.page.get_by_role("button", name="reset").click()
+    follows(notebook, 1.5, 1.0)
 
 
 def test_a_page_loaded_again_shows_the_present_figures(notebook, screenshots):
     notebook.slider("shift b").press("ArrowRight", times=2)
-    follows(notebook, 1.35, 1.1)
+    follows(notebook, 1.5, 1.1)
     notebook.reload()
-    follows(notebook, 1.35, 1.1)
+    follows(notebook, 1.5, 1.1)
     notebook.slider("shift b").press("ArrowLeft", times=2)  # and they still move
-    follows(notebook, 1.35, 1.0)
+    follows(notebook, 1.5, 1.0)
     notebook.screenshot(screenshots / "flow-stock-plotly-reloaded.png")

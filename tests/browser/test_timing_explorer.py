@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from tests.browser.lab import wait_until
+from tests.browser.lab import violations, wait_until
 
 # Two models at sizes that take milliseconds; with forty rounds there is time to pause.
 CELLS = [
@@ -68,3 +68,7 @@ def test_what_was_measured_survives_a_reload(notebook):
     notebook.reload()
     np.testing.assert_allclose(measured(notebook), times)
     assert "Race: stopped" in summary(notebook)
+
+
+def test_axe_finds_nothing(notebook, axe):
+    assert violations(notebook.page, axe, ".etgp-viz") == []

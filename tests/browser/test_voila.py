@@ -3,10 +3,10 @@
 import numpy as np
 
 from benchmarks.latency import notebook_of
-from tests.browser.lab import PATIENCE, Notebook, serve_voila, wait_until
+from tests.browser.lab import PATIENCE, Notebook, serve_voila, violations, wait_until
 
 
-def test_an_explorer_answers_in_voila(lab, screenshots, tmp_path):
+def test_an_explorer_answers_in_voila(lab, screenshots, tmp_path, axe):
     path = tmp_path / "page.ipynb"
     path.write_text(notebook_of(["from etgp_viz.explorers import FlowExplorer\nFlowExplorer()"]))
     with serve_voila(path, tmp_path) as address:
@@ -20,4 +20,5 @@ def test_an_explorer_answers_in_voila(lab, screenshots, tmp_path):
         follows = lambda: np.allclose(plot.y("warped f(x)"), before + 0.1, atol=1e-6)  # noqa: E731
         wait_until(follows, "the curve to follow", 30)
         notebook.screenshot(screenshots / "flow-voila.png")
+        assert violations(page, axe, ".etgp-viz") == []
         page.close()

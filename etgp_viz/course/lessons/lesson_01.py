@@ -8,6 +8,8 @@ import numpy as np
 
 from etgp_viz.course.answers import ArrayFunction, Numbers
 from etgp_viz.course.checking import Exercise, Lesson, Mistake
+from etgp_viz.course.choices import Conditions
+from etgp_viz.course.lessons.lesson_01_posterior import NARROW, REGRESS
 
 __all__ = ["LESSON", "PICTURES"]
 
@@ -31,6 +33,7 @@ def _half_width(lengthscale: float, variance: float) -> float:
     return Z95 * float(np.sqrt(_kernel_matrix([0.0], lengthscale, variance)[0, 0]))
 
 
+@cache
 def _width_factors() -> dict[str, float]:
     usual = _half_width(1.0, 1.0)
     return _FACTORS.named(_half_width(1.0, 4.0) / usual, _half_width(2.0, 1.0) / usual)
@@ -87,79 +90,69 @@ PREDICT = Exercise(
 
 # 01.2 -----------------------------------------------------------------------------------------
 
-
-def _rbf(power: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """A kernel matrix with another formula of distance, ℓ and σ² than σ²·exp(−d²/2ℓ²)."""
-
-    def rbf(x: np.ndarray, lengthscale: float, variance: float) -> np.ndarray:
-        return power(np.abs(x[:, None] - x[None, :]), lengthscale, variance)
-
-    return rbf
-
-
-def _is_stationary(rbf: Callable) -> bool:
-    x = np.array([-1.0, 0.2, 0.5, 2.0])
-    return bool(np.allclose(rbf(x, 0.8, 1.7), rbf(x + 3.0, 0.8, 1.7)))
-
+#: "1 if the inputs are at most 1 apart, else 0" at x = 0, 1 and 2
+_NOT_A_KERNEL = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]])
+_WEIGHTS = Conditions(
+    ("f0(0)", "f0(1)", "f0(2)"),
+    tolerance=1e-9,
+    conditions={
+        "the variance of your weighted sum must be negative.": (
+            lambda weights: bool(weights @ _NOT_A_KERNEL @ weights < 0.0)
+        ),
+        "the weights must not all be zero.": lambda weights: bool(np.any(weights != 0.0)),
+    },
+)
 
 KERNEL = Exercise(
     id="01.2",
-    kind="write-a-function",
+    kind="counterexample",
     prompt=(
-        "Write `rbf(x, lengthscale, variance)`: for N inputs in the array `x` it returns the "
-        "matrix of all covariances, k(x, x′) = σ² exp(−(x − x′)² / (2ℓ²)), of shape [N, N]. You "
-        "need no loop: `x[:, None] - x[None, :]` holds all differences."
+        "A colleague proposes a simple kernel: k(x, x′) = 1 if the two inputs are at most 1 apart, "
+        "and 0 otherwise. Show that no Gaussian process has this covariance. At x = 0, 1 and 2 the "
+        "matrix would be [[1, 1, 0], [1, 1, 1], [0, 1, 1]]. Find three weights for which the sum "
+        "of the weighted values f₀(0), f₀(1) and f₀(2) would have a negative variance."
     ),
-    stub="def rbf(x, lengthscale, variance):\n    return ...",
-    name="rbf",
-    answer=ArrayFunction(
-        "rbf",
-        ("x", "lengthscale", "variance"),
-        ("a kernel matrix",),
-        lambda rng: (rng.uniform(-2.0, 2.0, 4), *rng.uniform(0.5, 2.0, 2).round(2)),
-        shape=(4, 4),
-    ),
-    truth=lambda: _kernel_matrix,
+    stub='weights = {"f0(0)": ..., "f0(1)": ..., "f0(2)": ...}',
+    name="weights",
+    answer=_WEIGHTS,
+    truth=lambda: _WEIGHTS.named(1.0, -1.0, 1.0),
     mistakes={
-        "variance for standard deviation": Mistake(
-            lambda: _rbf(lambda d, ell, v: v**2 * np.exp(-0.5 * (d / ell) ** 2)),
-            "The argument is already the variance σ², and you squared it again. The diagonal "
-            "should be the variance itself.",
+        "all zero": Mistake(
+            lambda: _WEIGHTS.named(0.0, 0.0, 0.0),
+            "With all weights zero the sum is 0, whose variance is 0. Every matrix allows that.",
         ),
-        "no variance": Mistake(
-            lambda: _rbf(lambda d, ell, v: np.exp(-0.5 * (d / ell) ** 2)),
-            "This is the correlation: its diagonal is 1. A covariance carries the factor σ².",
+        "a plain sum": Mistake(
+            lambda: _WEIGHTS.named(1.0, 1.0, 1.0),
+            "The variance of this sum is not negative. Write it out: add the matrix entries, each "
+            "multiplied by the weights of its row and its column. Which entries can you make "
+            "count with a minus?",
         ),
-        "no half": Mistake(
-            lambda: _rbf(lambda d, ell, v: v * np.exp(-((d / ell) ** 2))),
-            "The 2 in 2ℓ² is missing: at a distance of ℓ the kernel should have fallen to "
-            "exp(−1/2) of its height.",
+        "a difference of neighbours": Mistake(
+            lambda: _WEIGHTS.named(1.0, -1.0, 0.0),
+            "The variance of this sum is not negative. Write it out: add the matrix entries, each "
+            "multiplied by the weights of its row and its column. Which entries can you make "
+            "count with a minus?",
         ),
-        "lengthscale not squared": Mistake(
-            lambda: _rbf(lambda d, ell, v: v * np.exp(-0.5 * d**2 / ell)),
-            "Divide by ℓ², not by ℓ: divide the distance by ℓ first, then square.",
-        ),
-        "distance not squared": Mistake(
-            lambda: _rbf(lambda d, ell, v: v * np.exp(-0.5 * d / ell)),
-            "The distance is not squared. The result is also a kernel, one with rough paths, but "
-            "it is not the RBF kernel.",
+        "the ends against each other": Mistake(
+            lambda: _WEIGHTS.named(1.0, 0.0, -1.0),
+            "The variance of this sum is not negative. Write it out: add the matrix entries, each "
+            "multiplied by the weights of its row and its column. Which entries can you make "
+            "count with a minus?",
         ),
     },
     hints=(
-        "Compute the matrix of differences first; everything after that works element by element.",
-        "Divide the differences by the lengthscale, square, multiply by −1/2, take np.exp.",
-        "variance * np.exp(-0.5 * (difference / lengthscale) ** 2)",
+        "The variance of a weighted sum is the sum over all entries of K, each times the weights "
+        "of its row and its column.",
+        "f₀(0) and f₀(1) should be the same number, and so should f₀(1) and f₀(2). But f₀(0) and "
+        "f₀(2) should have nothing to do with each other. Use this contradiction.",
+        "Give the middle value a weight of the opposite sign.",
     ),
-    solution=(
-        "def rbf(x, lengthscale, variance):\n"
-        "    difference = x[:, None] - x[None, :]\n"
-        "    return variance * np.exp(-0.5 * (difference / lengthscale) ** 2)"
-    ),
+    solution='weights = {"f0(0)": 1, "f0(1)": -1, "f0(2)": 1}',
     explanation=(
-        "The diagonal holds the variances, and every other entry says how much two values share. "
-        "Only differences of inputs appear, and that makes this kernel stationary."
+        "The variance would be 3 − 4 = −1. A correlation of 1 between neighbours forces all three "
+        "values to be equal, so a covariance of 0 between the ends is impossible: not every "
+        "function of two inputs is a kernel."
     ),
-    properties={"Moving all inputs by the same amount changes nothing.": _is_stationary},
 )
 
 
@@ -190,8 +183,8 @@ DRAW = Exercise(
     kind="write-a-function",
     prompt=(
         "Write `draw(K, noise)`: `K` is a covariance matrix of shape [N, N], `noise` an array of "
-        "standard normal numbers of shape [S, N], one row for each draw. The function returns S "
-        "draws from N(0, K), of shape [S, N], made with the lower Cholesky factor L of K, which "
+        "standard normal numbers of shape [R, N], one row for each draw. The function returns R "
+        "draws from N(0, K), of shape [R, N], made with the lower Cholesky factor L of K, which "
         "`np.linalg.cholesky(K)` returns."
     ),
     stub="def draw(K, noise):\n    return ...",
@@ -365,11 +358,12 @@ LESSON = Lesson(
         "from etgp_viz.course import check, hint, progress, solution\n"
         "from etgp_viz.records import flow as flow_records"
     ),
-    exercises=(PREDICT, KERNEL, DRAW, CONDITION, READ),
+    exercises=(PREDICT, KERNEL, DRAW, CONDITION, READ, NARROW, REGRESS),
     teaching={
         "": (
-            "About 45 minutes: Predict 5, Play 10, Derive 10, Code 10, Two linked points 5, "
-            "Stationarity 5. The import cell loads TensorFlow: run it while you talk."
+            "**Timing** (80 minutes): Touch 3, Predict 5, Play 10, Derive 10, Code 10, linked "
+            "points 6, Stationarity 6, The posterior 30. In two sittings, break before the "
+            "posterior. The import cell loads TensorFlow: run it while you talk."
         ),
         "Predict": (
             "Collect guesses by show of hands before anybody moves a slider. Many say 4 for the "
@@ -393,6 +387,14 @@ LESSON = Lesson(
             "For discussion: name a quantity in your own field for which stationarity is wrong, "
             "and say what changes along x: the level, the size, or the links between neighbours. "
             "Lesson 03 lets the first two change, but not the third."
+        ),
+        "The posterior: what data say": (
+            "Project the explorer and let the class call out where to click next; then ask who "
+            "can *widen* the band by moving an observation (nobody can, unless they move it "
+            "sideways). What students get wrong: that a surprising reading makes the band wider; "
+            "that the band holds new observations (it holds the function; tick *band of a new "
+            "observation*); that the largest evidence is the truth (it compares kernels on these "
+            "data, no more). For discussion: what would you have to believe to extrapolate?"
         ),
     },
 )

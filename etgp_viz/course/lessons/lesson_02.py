@@ -10,10 +10,11 @@ from scipy.special import ndtr, ndtri
 
 from etgp_viz.course.answers import ArrayFunction, InvalidAnswer, Numbers
 from etgp_viz.course.checking import Exercise, Lesson, Mistake
+from etgp_viz.course.lessons.concepts import SAMPLING
 
 __all__ = ["LESSON"]
 
-#: the warped value of this lesson: f₀(x) ~ N(0, 2) through a SAL step with these a, b, d, e
+#: skew, tails, scale and shift of the SAL step of this lesson; the variance of f₀(x)
 SAL, VARIANCE = (-1.0, 1.6, 1.0, 0.0), 2.0
 
 
@@ -261,7 +262,7 @@ _QUANTILES = ("lower edge of the band (2.5 %)", "median", "upper edge of the ban
 
 @dataclass(frozen=True)
 class Quantiles(Numbers):
-    """Numbers a, d and e of a SAL step with b = 1, judged by the quantiles that they give.
+    """Skew, scale and shift of a SAL step with tails 1, judged by the quantiles they give.
 
     Errors are relative to the distance of the outer quantiles.
     """
@@ -270,7 +271,7 @@ class Quantiles(Numbers):
         """The three quantiles of G(f₀), f₀ ~ N(0, 1), as ``[1, 3]``."""
         a, d, e = super().read(answer)[0]
         if d <= 0.0:
-            raise InvalidAnswer(f"Expected a scale d above zero, got {d:g}")
+            raise InvalidAnswer(f"Expected a scale above zero, got {d:g}")
         flow, params = _sal_step((a, 1.0, d, e))
         return flow.forward(ndtri([0.025, 0.5, 0.975]), params).numpy()[None]
 
@@ -283,7 +284,7 @@ class Quantiles(Numbers):
 
 
 def _shape(low: float, median: float, high: float) -> dict[str, float]:
-    """The a, d and e with which a SAL step with b = 1 has these quantiles.
+    """The skew a, scale d and shift e with which a SAL step with tails 1 has these quantiles.
 
     sinh(asinh f − a) = f cosh a − √(1 + f²) sinh a, and the quantiles lie at f = −z, 0 and z.
     """
@@ -291,7 +292,7 @@ def _shape(low: float, median: float, high: float) -> dict[str, float]:
     stretch = (high - low) / (2 * z)  # d cosh a
     bend = ((low + high) / 2 - median) / (np.sqrt(1 + z**2) - 1)  # −d sinh a
     a = -np.arctanh(bend / stretch)
-    return {"a": a, "d": stretch / np.cosh(a), "e": median - bend}
+    return {"skew": a, "scale": stretch / np.cosh(a), "shift": median - bend}
 
 
 def _with_changes(**changed: Callable[[float], float]) -> dict[str, float]:
@@ -308,9 +309,9 @@ MATCH = Exercise(
         "the blue band goes from −1 to 3, with the median at 0. Then write down the values of "
         "your three sliders. (You may also compute them.) Within 0.12 is close enough."
     ),
-    stub='sliders = {"a": ..., "d": ..., "e": ...}',
+    stub='sliders = {"skew": ..., "scale": ..., "shift": ...}',
     name="sliders",
-    answer=Quantiles(("a", "d", "e"), tolerance=0.03),
+    answer=Quantiles(("skew", "scale", "shift"), tolerance=0.03),
     truth=lambda: _shape(*TARGET),
     mistakes={
         "no skew": Mistake(
@@ -321,36 +322,36 @@ MATCH = Exercise(
         "skewed to the wrong side": Mistake(
             lambda: _shape(-1.0, 2.0, 3.0),
             "The band is right, but it is skewed to the wrong side: the long tail should point "
-            "upwards. A smaller a skews to the right.",
+            "upwards. A smaller skew lengthens the upper tail.",
         ),
         "shift forgotten": Mistake(
-            lambda: _with_changes(e=lambda e: 0.0),
+            lambda: _with_changes(shift=lambda shift: 0.0),
             "Skew and scale are right. Skewing also moves the median, so move it back with the "
-            "shift e.",
+            "shift.",
         ),
         "sign of the shift": Mistake(
-            lambda: _with_changes(e=lambda e: -e),
+            lambda: _with_changes(shift=lambda shift: -shift),
             "Skew and scale are right, but the shift has the wrong sign.",
         ),
     },
     hints=(
-        "A negative a lengthens the upper tail. Begin with a, then set the other two.",
-        "The shift e moves all three quantiles by the same amount, so first get the two distances "
+        "A negative skew lengthens the upper tail. Begin with it, then set the other two.",
+        "The shift moves all three quantiles by the same amount, so first get the two distances "
         "right: 1 from the lower edge to the median, 3 from the median to the upper edge.",
-        "The ratio of the two distances depends only on a: it is 3 for a between −1.2 and −1.1. "
-        "Then d sets their size, and e the median.",
+        "The ratio of the two distances depends only on the skew: it is 3 for a skew between −1.2 "
+        "and −1.1. Then the scale sets their size, and the shift the median.",
     ),
     solution=(
         "low, median, high = -1, 0, 3\n"
         "z = norm.ppf(0.975)\n"
-        "stretch = (high - low) / (2 * z)  # d cosh a\n"
-        "bend = ((low + high) / 2 - median) / (np.sqrt(1 + z**2) - 1)  # -d sinh a\n"
+        "stretch = (high - low) / (2 * z)  # scale·cosh(skew)\n"
+        "bend = ((low + high) / 2 - median) / (np.sqrt(1 + z**2) - 1)  # -scale·sinh(skew)\n"
         "a = -np.arctanh(bend / stretch)\n"
-        'sliders = {"a": a, "d": stretch / np.cosh(a), "e": median - bend}'
+        'sliders = {"skew": a, "scale": stretch / np.cosh(a), "shift": median - bend}'
     ),
     explanation=(
-        "G takes quantiles to quantiles, so three quantiles are three equations for a, d and e: "
-        "with b = 1, G(f) = d (f cosh a − √(1 + f²) sinh a) + e."
+        "G takes quantiles to quantiles, so three quantiles are three equations for three numbers: "
+        "with tails 1, G(f) = scale·(f·cosh(skew) − √(1 + f²)·sinh(skew)) + shift."
     ),
 )
 
@@ -432,16 +433,22 @@ LESSON = Lesson(
         "from scipy.stats import norm\n\n"
         "from etgp_viz import flows, prior\n"
         "from etgp_viz.core.expectations import gauss_hermite\n"
-        "from etgp_viz.course import check, hint, progress, solution\n"
+        "from etgp_viz.course import check, hint, progress, review, solution, warm_up\n"
         "from etgp_viz.records import flow as flow_records\n\n"
         "flow = flows.SinhArcsinh()\n"
-        f"params = flow.unconstrain({list(SAL)}).numpy()  # a, b, d, e"
+        f"params = flow.unconstrain({list(SAL)}).numpy()  # skew, tails, scale, shift"
     ),
-    exercises=(PREDICT, DENSITY, EXPECT, MATCH, CORRELATE),
+    exercises=(PREDICT, DENSITY, EXPECT, MATCH, CORRELATE, SAMPLING),
     teaching={
         "": (
-            "About 50 minutes: Predict 5, Play 8, Derive 12, LOTUS 8, Shape a marginal 7, copula "
-            "8. Short of time? Leave out *Shape a marginal*, which is also good homework."
+            "**Timing** (60 minutes): Touch 3, warm-up 2, Predict 5, Play 8, Derive with 02.2 12, "
+            "LOTUS with 02.3 10, Shape a marginal 7, What a flow leaves alone with 02.5 8, Check "
+            "3, Reflect 2.\n\n"
+            "**One question, asked twice.** The lesson asks what a flow changes and what it "
+            "leaves alone, first of one value and then of two. The halves need each other: that "
+            "correlations change while ranks stay is a surprise only to somebody who has just "
+            "seen the marginals change. With 30-minute slots, stop after LOTUS. *Shape a "
+            "marginal* is also good homework."
         ),
         "Play": (
             "With *present* on, show the preset *Two levels* and ask: could any Gaussian process "

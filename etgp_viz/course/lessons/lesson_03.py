@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from etgp_viz.course.answers import ArrayFunction, Number, Numbers
+from etgp_viz.course.answers import Number, Numbers
 from etgp_viz.course.checking import Exercise, Lesson, Mistake
+from etgp_viz.course.choices import Conditions
+from etgp_viz.course.lessons.concepts import MASKS
+from etgp_viz.course.lessons.in_your_words import STILL_STATIONARY
 
 __all__ = ["LESSON", "hidden_flow"]
 
@@ -86,73 +89,84 @@ PREDICT = Exercise(
 
 # 03.2 -----------------------------------------------------------------------------------------
 
-
-def _covariance_inputs(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """A covariance matrix of four values, and scales of either sign."""
-    root = rng.uniform(-1.0, 1.0, (4, 4))
-    return root @ root.T + 0.1 * np.eye(4), rng.normal(size=4)
+_PLACES = np.array([-1.0, 0.0, 1.0])
 
 
-def _keeps_correlations(warped: Callable) -> bool:
-    K = np.array([[2.0, 0.5, 0.1, 0.2], [0.5, 1.0, 0.3, 0.1], [0.1, 0.3, 1.5, 0.4],
-                  [0.2, 0.1, 0.4, 1.0]])  # fmt: skip
-    before, after = (
-        matrix / np.sqrt(np.outer(np.diag(matrix), np.diag(matrix)))
-        for matrix in (K, np.asarray(warped(K, np.array([0.5, 1.0, 2.0, 3.0]))))
-    )
-    return bool(np.allclose(before, after))
+def _warped_by(scales: np.ndarray) -> np.ndarray:
+    """Covariance of f at x = −1, 0, 1 for these scales; f₀ has an RBF kernel with ℓ = 1."""
+    K = np.exp(-0.5 * (_PLACES[:, None] - _PLACES) ** 2)
+    return _reference_covariance(K, scales)
 
 
-COVARIANCE = Exercise(
+def _has_one_variance(scales: np.ndarray) -> bool:
+    variances = np.diag(_warped_by(scales))
+    return bool(np.allclose(variances, variances[0]))
+
+
+def _changes_along_a_diagonal(scales: np.ndarray) -> bool:
+    warped = _warped_by(scales)
+    return not np.isclose(warped[0, 1], warped[1, 2])
+
+
+_SCALES = Conditions(
+    ("a(-1)", "a(0)", "a(1)"),
+    tolerance=1e-9,
+    conditions={
+        "no scale may be zero, or the flow cannot be undone.": lambda a: bool(np.all(a != 0.0)),
+        "the variance must be the same at all three inputs.": _has_one_variance,
+        "the covariances at distance 1, Cov[f(−1), f(0)] and Cov[f(0), f(1)], must differ.": (
+            _changes_along_a_diagonal
+        ),
+    },
+)
+
+COUNTEREXAMPLE = Exercise(
     id="03.2",
-    kind="write-a-function",
+    kind="counterexample",
     prompt=(
-        "Write `warped_covariance(K, a)`: `K` is the covariance matrix [N, N] of f₀ at N inputs "
-        "and `a` the array [N] of the scales a(x) there. It returns the covariance matrix [N, N] "
-        "of f(x) = a(x)·f₀(x) + b(x)."
+        "A friend claims: “If the variance of f(x) = a(x)·f₀(x) is the same at every x, and f₀ is "
+        "stationary, then f is stationary.” Show that this is false. Look at three inputs, −1, 0 "
+        "and 1, with k(−1, 0) = k(0, 1). Choose scales that are not zero, give the same variance "
+        "at all three inputs, and yet make the covariance of the first two values differ from that "
+        "of the last two."
     ),
-    stub="def warped_covariance(K, a):\n    return ...",
-    name="warped_covariance",
-    answer=ArrayFunction(
-        "warped_covariance", ("K", "a"), ("a covariance matrix",), _covariance_inputs, shape=(4, 4)
-    ),
-    truth=lambda: _reference_covariance,
+    stub='scales = {"a(-1)": ..., "a(0)": ..., "a(1)": ...}',
+    name="scales",
+    answer=_SCALES,
+    truth=lambda: _SCALES.named(1.0, 1.0, -1.0),
     mistakes={
-        "forgot a(x')": Mistake(
-            lambda: lambda K, a: a[:, None] * K,
-            "You forgot a(x′): each entry needs the scales of both its inputs. A covariance matrix "
-            "is symmetric, and yours is not.",
+        "a scale of zero": Mistake(
+            lambda: _SCALES.named(0.0, 0.0, 0.0),
+            "With a scale of zero the flow cannot be undone, and f is a constant there.",
         ),
-        "forgot a(x)": Mistake(
-            lambda: lambda K, a: K * a,
-            "You scaled only the columns (K * a multiplies column j by a[j]); the rows need their "
-            "scale too.",
+        "all the same": Mistake(
+            lambda: _SCALES.named(1.0, 1.0, 1.0),
+            "The variance is the same everywhere, but so are the two covariances: this process is "
+            "still stationary. The friend's claim is about variances, and a variance does not see "
+            "the sign of a scale.",
         ),
-        "squares": Mistake(
-            lambda: lambda K, a: a[:, None] ** 2 * K,
-            "a(x)² is right only on the diagonal. Elsewhere the two inputs have different scales.",
+        "sizes that differ": Mistake(
+            lambda: _SCALES.named(1.0, 2.0, 3.0),
+            "These scales change the variance, which is a(x)²·k(x, x). You need scales of equal "
+            "size.",
         ),
-        "a matrix product": Mistake(
-            lambda: lambda K, a: np.outer(a, a) @ K,
-            "@ is the matrix product. The scales multiply K entry by entry: use *.",
-        ),
-        "signs lost": Mistake(
-            lambda: lambda K, a: np.outer(np.abs(a), np.abs(a)) * K,
-            "The signs of a are lost. If the flow is flipped at one of two inputs, their "
-            "covariance changes sign.",
+        "signs that take turns": Mistake(
+            lambda: _SCALES.named(1.0, -1.0, 1.0),
+            "The variance is the same everywhere, but so are the two covariances: this process is "
+            "still stationary. The friend's claim is about variances, and a variance does not see "
+            "the sign of a scale.",
         ),
     },
     hints=(
-        "Write down one entry first: Cov[a(x)·f₀(x) + b(x), a(x′)·f₀(x′) + b(x′)].",
-        "The shifts are not random, so they drop out. What remains is a(x)·a(x′)·k(x, x′).",
-        "np.outer(a, a) holds all products a(x)·a(x′); multiply it with K entry by entry.",
+        "Cov[f(x), f(x′)] = a(x)·a(x′)·k(x, x′), and the variance is a(x)²·k(x, x).",
+        "Same variance: same size. What is left to choose once the size is fixed?",
+        "The sign. Change it once, not twice: the products a(−1)·a(0) and a(0)·a(1) must differ.",
     ),
-    solution="def warped_covariance(K, a):\n    return np.outer(a, a) * K",
+    solution='scales = {"a(-1)": 1, "a(0)": 1, "a(1)": -1}',
     explanation=(
-        "a aᵀ ⊙ K, or with A = diag(a) also A K A. The shift b changes the mean but not the "
-        "covariance."
+        "Where the sign of a(x) changes, links between neighbours flip while variances stay: K "
+        "must be constant along every diagonal, not only along the main one."
     ),
-    properties={"If all scales are positive, correlations do not change.": _keeps_correlations},
 )
 
 
@@ -225,7 +239,7 @@ READ = Exercise(
 
 _NETWORK = (
     "network = prior.random_network(flows.Linear(), 2, hidden=(20,), dropout=0.3, seed=1)\n"
-    "drawn = shared_latent.flow_params(network, np.array([1.0]), samples=500)  # [S, C, N, P]"
+    "drawn = shared_latent.flow_params(network, np.array([1.0]), samples=500)  # [R, C, N, P]"
 )
 
 
@@ -307,16 +321,17 @@ LESSON = Lesson(
     setup=(
         "import numpy as np\n\n"
         "from etgp_viz import flows, prior, shared_latent\n"
-        "from etgp_viz.course import check, hint, progress, solution\n"
+        "from etgp_viz.course import check, hint, progress, review, solution, warm_up\n"
         "from etgp_viz.course.lessons.lesson_03 import hidden_flow\n"
         "from etgp_viz.records import flow as flow_records\n\n"
         f"{_NETWORK}"
     ),
-    exercises=(PREDICT, COVARIANCE, READ, DROPOUT),
+    exercises=(PREDICT, COUNTEREXAMPLE, READ, DROPOUT, MASKS, STILL_STATIONARY),
     teaching={
         "": (
-            "About 45 minutes: Predict 5, Play 10, Derive 12, Code 6, dropout 8, TGP 4. If the "
-            "group is quick, let students swap links to explorers that puzzle them."
+            "**Timing** (55 minutes): Touch 3, warm-up 2, Predict 5, Play 10, Derive 12, Code 6, "
+            "dropout 9, TGP 4, in your own words 4. If the group is quick, let students swap links "
+            "to explorers that puzzle them."
         ),
         "Play": (
             "Show *Louder to the right* with *present* on and ask where the covariance matrix is "
@@ -327,9 +342,14 @@ LESSON = Lesson(
             "What students get wrong: one scale in the covariance where there are two; and the "
             "belief that a non-stationary covariance means non-stationary correlations."
         ),
-        "Dropout: flows that are not sure": (
+        "Dropout: a network that is not sure": (
             "Ask the class: what does a band over draws of the network show that a band over "
             "draws of f₀ does not? Which of them shrinks when the latent is known exactly?"
+        ),
+        "Check: in your own words": (
+            "Let everybody write before anybody talks; then read two answers aloud, one with the "
+            "mean in it and one without. The check looks for words, and a good answer in unusual "
+            "words may be misread: the solution settles it."
         ),
         "The transformed Gaussian process": (
             "For discussion: when would you prefer a non-stationary kernel to a flow that depends "

@@ -8,6 +8,8 @@ import numpy as np
 
 from etgp_viz.course.answers import ArrayFunction, Function, Number, Numbers, Target
 from etgp_viz.course.checking import Exercise, Lesson, Mistake
+from etgp_viz.course.lessons.concepts import CONSTANT_CLASSIFIER
+from etgp_viz.course.lessons.in_your_words import NEVER_INDEPENDENT
 
 __all__ = ["LESSON", "hidden_covariance"]
 
@@ -113,7 +115,8 @@ PIVOT = Exercise(
     mistakes={
         "the pivot for the latent": Mistake(
             lambda: lambda f1, a1, b1, a2, b2: a2 * f1 + b2,
-            "You put f¹ into the second flow as if it were f₀. First undo the first flow: H¹(f¹).",
+            "You put f¹ into the second flow as if it were f₀. First undo the first flow: f₀ = "
+            "(G¹)⁻¹(f¹).",
         ),
         "the shift of the pivot": Mistake(
             lambda: lambda f1, a1, b1, a2, b2: a2 * f1 / a1 + b2,
@@ -126,7 +129,7 @@ PIVOT = Exercise(
         ),
         "not undone": Mistake(
             lambda: lambda f1, a1, b1, a2, b2: a2 * (a1 * f1 + b1) + b2,
-            "You applied the first flow again. You need its inverse H¹: (f1 − b1)/a1.",
+            "You applied the first flow again. You need its inverse: (f1 − b1)/a1.",
         ),
         "only the latent": Mistake(
             lambda: lambda f1, a1, b1, a2, b2: (f1 - b1) / a1,
@@ -144,8 +147,8 @@ PIVOT = Exercise(
         "    return a2 * f0 + b2  # apply the second one"
     ),
     explanation=(
-        "f² = G²(H¹(f¹)): one value determines all others, with no randomness left. This needs a1 "
-        "≠ 0: a constant pivot says nothing about f₀."
+        "f² = G²((G¹)⁻¹(f¹)): one value determines all others, with no randomness left. This "
+        "needs a1 ≠ 0: a constant pivot says nothing about f₀."
     ),
     properties={
         "A class is its own image: from_pivot(f1, a, b, a, b) is f1.": (
@@ -246,7 +249,7 @@ WRITE = Exercise(
         ),
     },
     hints=(
-        "Start with one pair of classes c, d: an N×N block with entries aᶜ(x)·aᵈ(x′)·K(x, x′).",
+        "Start with one pair of classes c, d: an N×N block with entries aᶜ(x)·aᵈ(x′)·k(x, x′).",
         "np.outer(a[c], a[d]) * K is that block; np.block joins a list of lists of blocks. Or "
         "stack the maps: F = A f₀ with A of shape [C·N, N].",
         "A = np.concatenate([np.diag(a_c) for a_c in a]), and the joint covariance is A @ K @ A.T.",
@@ -388,7 +391,7 @@ MATCH = Exercise(
     mistakes={
         "variance for standard deviation": Mistake(
             lambda: np.sign(_HIDDEN) * _HIDDEN**2,
-            "You took variances for scales. Var[fᶜ(x)] = aᶜ(x)²·K(x, x), so a scale is the square "
+            "You took variances for scales. Var[fᶜ(x)] = aᶜ(x)²·k(x, x), so a scale is the square "
             "root of a variance.",
         ),
         "no signs": Mistake(
@@ -408,7 +411,7 @@ MATCH = Exercise(
         ),
     },
     hints=(
-        "Start on the diagonal: K(x, x) = 1 here, so the variance of class c at x is aᶜ(x)².",
+        "Start on the diagonal: k(x, x) = 1 here, so the variance of class c at x is aᶜ(x)².",
         "The table has variances at the five knots. Their square roots are the sizes of the "
         "scales; the signs follow from the covariances with f¹. You may choose one class to be "
         "positive.",
@@ -416,7 +419,7 @@ MATCH = Exercise(
     ),
     solution=(
         "joint = target.reshape(3, 25, 3, 25)  # [class, input, class, input]\n"
-        "size = np.sqrt([np.diag(joint[c, :, c]) for c in range(3)])  # Var = a²·K(x, x)\n"
+        "size = np.sqrt([np.diag(joint[c, :, c]) for c in range(3)])  # Var = a²·k(x, x)\n"
         "sign = np.sign([np.diag(joint[0, :, c]) for c in range(3)])  # of Cov[f¹, fᶜ]\n"
         "a1, a2, a3 = (sign * size)[:, ::6]  # every sixth input is a knot\n"
         'shaped = {"a1": a1, "a2": a2, "a3": a3}'
@@ -434,18 +437,21 @@ LESSON = Lesson(
     setup=(
         "import numpy as np\n\n"
         "from etgp_viz import prior\n"
-        "from etgp_viz.course import check, hint, progress, solution\n"
+        "from etgp_viz.course import check, hint, progress, review, solution, warm_up\n"
         "from etgp_viz.course.lessons.lesson_04 import hidden_covariance\n\n"
         "x = np.linspace(-3, 3, 25)\n"
         f'K = prior.covariance_matrix(prior.kernel("{KERNEL}"), x)  # of f₀ at 25 inputs\n'
         "target = hidden_covariance()  # for the last exercise"
     ),
-    exercises=(PREDICT, PIVOT, WRITE, BENT, MATCH),
+    exercises=(PREDICT, PIVOT, WRITE, BENT, MATCH, CONSTANT_CLASSIFIER, NEVER_INDEPENDENT),
     teaching={
         "": (
-            "**Timing** (50 minutes): Predict 5, Play 8, pivot 7, Proposition 1 with 04.3 12, "
-            "Hermite series 8, target 7, Reflect 3. With only 35 minutes, leave the Hermite "
-            "section for reading, but keep exercise 04.4: it needs no series."
+            "**Timing** (60 minutes): opening question 5, warm-up 2, Predict 5, Play 7, pivot 7, "
+            "Proposition 1 with 04.3 12, limits 6, the case that hurts 4, target 6, Check 4, "
+            "Reflect 2. The "
+            "Hermite section is optional reading; exercise 04.4 does not need it.\n\n"
+            "**Open with a vote.** Read the question at the top aloud and ask who agrees. Then "
+            "move the slider of *Touch* from left to right, slowly, without a word."
         ),
         "Predict": (
             "**What goes wrong.** Most answer with ratios of scales. Ask the class for the "
@@ -462,14 +468,20 @@ LESSON = Lesson(
             "randomness. Say it in words: draw one, compute the rest."
         ),
         "Derive: Proposition 1, for every pair of classes": (
+            "**What goes wrong.** 04.3 looks like index gymnastics. Do the 2×2 example on the "
+            "board first, one entry each for four students, and only then let them write the "
+            "code.\n\n"
             "**Ask.** Where in the derivation did we use that one of the two classes is the pivot? "
-            "(Nowhere.) Let somebody find the sentence in the paper's appendix that says the joint "
-            "is unknown."
+            "(Nowhere.)"
         ),
-        "Derive: any flow, the Hermite series": (
+        "Optional: any flow, the Hermite series": (
             "**Depth.** If the class has not met orthogonal polynomials, say only: a curve is a "
             "straight part plus wiggles that are uncorrelated with it, and each wiggle of order n "
             "forgets distance as ρⁿ."
+        ),
+        "A real case where one latent hurts": (
+            "**Ask for guesses first.** Most expect a small loss. The point is where the work is "
+            "done: with constant flows one number has to tell ten digits apart, and it cannot."
         ),
         "Reflect": (
             "**Discussion.** Is a correlation of ±1 at each input a defect for classification? "

@@ -11,6 +11,8 @@ import pandas as pd
 from etgp_viz import timing
 from etgp_viz.course.answers import Function, Number, Numbers
 from etgp_viz.course.checking import Exercise, Lesson, Mistake
+from etgp_viz.course.lessons.concepts import CLOCK
+from etgp_viz.course.lessons.in_your_words import WHAT_GROWS
 
 __all__ = ["LESSON", "gp_operations"]
 
@@ -366,11 +368,37 @@ LESSON = Lesson(
     setup=(
         "import numpy as np\n\n"
         "from etgp_viz import timing\n"
-        "from etgp_viz.course import check, hint, progress, solution\n\n"
+        "from etgp_viz.course import check, hint, progress, review, solution, warm_up\n\n"
         f"models = {json.dumps(MODELS[:4])}\n"
         f"models += {json.dumps(MODELS[4:])}\n"
         "table = timing.reference()\n"
         'table = table[table["model"].isin(models)]'
     ),
-    exercises=(PREDICT, WRITE, COMPUTE, READ),
+    exercises=(PREDICT, WRITE, COMPUTE, READ, CLOCK, WHAT_GROWS),
+    teaching={
+        "": (
+            "**Timing** (55 minutes): Touch 3, warm-up 2, Predict 6, Play 8, Derive with 06.2 10, "
+            "laboratory 5, Code with 06.3 and 06.4 10, Check with 06.5 and 06.6 6, Reflect 5.\n\n"
+            "**Open with a poll.** Which factor would you print in an abstract: the one against "
+            "the slowest rival, or against the fastest? Come back to it at the end."
+        ),
+        "Predict": (
+            "**What goes wrong.** *Sharing a kernel shares the process.* Draw C boxes on the board "
+            "and one kernel above them: the boxes are still C."
+        ),
+        "Derive": (
+            "**What goes wrong.** M³ and NM² are taken for times. They count operations; the "
+            "laboratory shows how far that is from seconds.\n\n"
+            "**Ask.** Which of the four steps would you do again for a second process with the "
+            "same kernel?"
+        ),
+        "A small laboratory: C Cholesky factors": (
+            "**Show with *present*.** Run the cell while you talk; ask for bets on the ratio of "
+            "loop and batch at M = 20 and at M = 100 before the picture appears."
+        ),
+        "Reflect": (
+            "**Discussion.** Is it fair to compare with GPflow's loop? With a softmax that draws "
+            "samples, where robust-max would not? Let one group defend each comparison."
+        ),
+    },
 )

@@ -11,6 +11,7 @@ import pandas as pd
 from etgp_viz import experiments
 from etgp_viz.course.answers import Function, Number, Numbers
 from etgp_viz.course.checking import Exercise, Lesson, Mistake
+from etgp_viz.course.lessons.concepts import CONTRIBUTION
 from etgp_viz.experiments.scoring import NUM_BINS, expected_calibration_error, scores
 
 __all__ = ["LESSON"]
@@ -42,7 +43,7 @@ PREDICT = Exercise(
     id="07.1",
     kind="predict-then-reveal",
     prompt=(
-        "digits has 10 classes, all about equally frequent. A model that has learned nothing "
+        "digits has 10 classes, all about equally frequent. A model that has learnt nothing "
         "gives each class the probability 1/10 and names one of them at random. Before you look "
         "at any result, predict three numbers: its accuracy, its mean log-likelihood (natural "
         "logarithm) of the true labels, and its expected calibration error (ECE), the mean gap "
@@ -450,17 +451,18 @@ LESSON = Lesson(
     setup=(
         "import numpy as np\n\n"
         "from etgp_viz import experiments\n"
-        "from etgp_viz.course import check, hint, progress, solution\n\n"
+        "from etgp_viz.course import check, hint, progress, review, solution, warm_up\n\n"
         "table = experiments.reference()\n"
         "summary = experiments.summarise(experiments.select(table))\n"
         "looks = experiments.closest_look(table)"
     ),
-    exercises=(PREDICT, LIKELIHOOD, CALIBRATION, UNCERTAINTY, READ),
+    exercises=(PREDICT, LIKELIHOOD, CALIBRATION, UNCERTAINTY, READ, CONTRIBUTION),
     teaching={
         "": (
-            "**Timing** (60 minutes): Predict with 07.1 6, Play 10, Derive with 07.2 to 07.4 20, "
-            "Code 6, the paper's figures with 07.5 5, what the Gaussian process contributes 8, "
-            "Reflect 5. Short of time? Give 07.3 as homework.\n\n"
+            "**Timing** (70 minutes): Touch 3, warm-up 2, Predict with 07.1 6, Play 10, Derive "
+            "with 07.2 to 07.4 20, Code 6, where ETGP loses 5, the paper's figures with 07.5 5, "
+            "what the Gaussian process contributes with 07.6 8, Reflect 5. Short of time? Give "
+            "07.3 as homework.\n\n"
             "**Before the lesson.** Run the notebook once: it prints which claims hold in the "
             "results of the package, and these may differ from the paper's. Do not promise a "
             "winner."

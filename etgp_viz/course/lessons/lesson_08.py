@@ -8,6 +8,7 @@ from scipy.special import ndtr
 
 from etgp_viz.course.answers import ArrayFunction, Function, Number, Numbers
 from etgp_viz.course.checking import Exercise, Lesson, Mistake
+from etgp_viz.course.choices import Conditions
 
 __all__ = ["LESSON", "joint_probability"]
 
@@ -31,8 +32,8 @@ PREDICT = Exercise(
     prompt=(
         "One network outputs the parameters of all flows. The paper's largest data set has "
         f"C = {CLASSES} classes. How wide is the network's last layer with LINEAR flows, a·f + b; "
-        "with TANH flows of one step, f + Σ aᵢ·tanh(bᵢ·(f + cᵢ)) with 4 elements; and with TANH "
-        "flows of three such steps, one after the other?"
+        "with TANH flows of one step, f plus 4 elements height·tanh(steepness·(f + centre)); and "
+        "with TANH flows of three such steps, one after the other?"
     ),
     stub='prediction = {"LINEAR": None, "TANH, length 1": None, "TANH, length 3": None}',
     name="prediction",
@@ -45,11 +46,12 @@ PREDICT = Exercise(
         ),
         "one number for each element": Mistake(
             lambda: _WIDTHS.named(306, 612, 1836),
-            "An element has three parameters: its height a, its slope b and its position c.",
+            "An element has three parameters: its height, its steepness and its centre.",
         ),
         "length forgotten": Mistake(
             lambda: _WIDTHS.named(306, 1836, 1836),
-            "Three steps have three times the parameters of one: each has its own a, b and c.",
+            "Three steps have three times the parameters of one: each has its own heights, "
+            "steepnesses and centres.",
         ),
         "one parameter for LINEAR": Mistake(
             lambda: _WIDTHS.named(153, 1836, 5508),
@@ -178,6 +180,72 @@ FLOW = Exercise(
             _slope_matches
         ),
     },
+)
+
+
+# 08.5 -----------------------------------------------------------------------------------------
+
+
+def _falls_somewhere(numbers: np.ndarray) -> bool:
+    height, steepness = numbers
+    f = np.linspace(-20.0, 20.0, 4001)
+    return bool(np.any(np.diff(f + height * np.tanh(steepness * f)) < 0.0))
+
+
+_BUMP = Conditions(
+    ("height", "steepness"),
+    tolerance=1e-9,
+    conditions={
+        "the map must fall somewhere, so that it cannot be undone.": _falls_somewhere,
+        "the map must differ from f itself.": lambda numbers: bool(np.all(numbers != 0.0)),
+    },
+)
+
+COUNTEREXAMPLE = Exercise(
+    id="08.5",
+    kind="counterexample",
+    prompt=(
+        "One element of a TANH flow is G(f) = f + height·tanh(steepness·f). A colleague removes "
+        "the softplus and lets the network output any height and any steepness: “It is still a "
+        "flow.” Show that it is not: give a height and a steepness with which G falls somewhere, "
+        "so that two different f have the same image."
+    ),
+    stub='element = {"height": ..., "steepness": ...}',
+    name="element",
+    answer=_BUMP,
+    truth=lambda: _BUMP.named(-2.0, 1.0),
+    mistakes={
+        "an element of zero": Mistake(
+            lambda: _BUMP.named(0.0, 1.0),
+            "With a height or a steepness of 0, G is f itself, the best-behaved flow there is.",
+        ),
+        "both positive": Mistake(
+            lambda: _BUMP.named(1.0, 1.0),
+            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f): when "
+            "is that below 0 somewhere?",
+        ),
+        "negative but flat": Mistake(
+            lambda: _BUMP.named(-0.5, 1.0),
+            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f): when "
+            "is that below 0 somewhere?",
+        ),
+        "both negative": Mistake(
+            lambda: _BUMP.named(-2.0, -1.0),
+            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f): when "
+            "is that below 0 somewhere?",
+        ),
+    },
+    hints=(
+        "Where is tanh steepest? Look at the slope of G there.",
+        "At f = 0 the slope of G is 1 + height·steepness.",
+        "Make height·steepness smaller than −1, such as height −2 and steepness 1.",
+    ),
+    solution='element = {"height": -2, "steepness": 1}',
+    explanation=(
+        "The slope at 0 is 1 + height·steepness. If their product is below −1, that slope is "
+        "negative and the map turns back. Softplus keeps both positive, so the slope is never "
+        "below 1."
+    ),
 )
 
 
@@ -361,16 +429,17 @@ LESSON = Lesson(
     setup=(
         "import numpy as np\n"
         "from scipy.special import ndtr\n\n"
-        "from etgp_viz.course import check, hint, progress, solution\n\n"
+        "from etgp_viz.course import check, hint, progress, review, solution, warm_up\n\n"
         f"probabilities = np.array(\n    {_PROBABILITIES.tolist()}\n)\n"
         f"labels = np.array({_LABELS.tolist()})"
     ),
-    exercises=(PREDICT, FLOW, LABELS, SCORE),
+    exercises=(PREDICT, FLOW, COUNTEREXAMPLE, LABELS, SCORE),
     teaching={
         "": (
-            "**Timing** (45 minutes, without the project): Predict 4, Play 5, a flow of your own "
-            "with 08.2 12, kernels and likelihoods with 08.3 12, your own data with 08.4 8, the "
-            "project's briefing 4. The project takes two to four hours; pairs work well."
+            "**Timing** (50 minutes, without the project): Touch 3, warm-up 2, Predict 4, Play 5, "
+            "a flow of your own with 08.2 12, kernels and likelihoods with 08.3 12, your own data "
+            "with 08.4 8, the project's briefing 4. The project takes two to four hours; pairs "
+            "work well."
         ),
         "Predict": (
             "**Ask.** Which of the three networks would you choose for 153 classes, and what would "

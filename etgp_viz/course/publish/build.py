@@ -21,7 +21,7 @@ from etgp_viz.course.progress import plural
 from etgp_viz.course.publish import notebooks
 from etgp_viz.files import replacing, write
 
-__all__ = ["build", "select", "short_name"]
+__all__ = ["build", "build_assignments", "select", "short_name"]
 
 FORMS = ("student", "instructor", "handouts", "slides")
 ARCHIVE = "course.zip"
@@ -58,6 +58,35 @@ def build(
         yield _write_pages(path, output, progress)
     _write_archive(output)
     yield f"{output / ARCHIVE} ({_megabytes(output / ARCHIVE)})"
+
+
+def build_assignments(
+    source: Path, output: Path, grader: str, lessons: Sequence[str] = ()
+) -> Iterator[str]:
+    """Write an assignment for each lesson, and yield a sentence that says what to do with it.
+
+    Parameters
+    ----------
+    source, output, lessons : as for `build`; the assignments stand in the folder ``grader``
+    grader : ``"nbgrader"`` or ``"otter"``
+    """
+    from etgp_viz.course.publish.graders import CONFIG, GRADERS
+
+    folder = output / grader
+    paths = [path for path in select(source, lessons) if short_name(path) in LESSONS]
+    shutil.rmtree(folder, ignore_errors=True)
+    for path in paths:
+        number = short_name(path)
+        made = GRADERS[grader](nbformat.read(path, as_version=4), lesson(number))
+        place = folder / "source" / f"lesson_{number}" if grader == "nbgrader" else folder
+        place.mkdir(parents=True, exist_ok=True)
+        write(place / path.name, nbformat.writes(made) + "\n")
+    yield f"{plural(len(paths), 'assignment')} in {folder}"
+    if grader == "nbgrader":
+        write(folder / "nbgrader_config.py", CONFIG)
+        yield f"next: cd {folder} and nbgrader generate_assignment lesson_{short_name(paths[0])}"
+    else:
+        yield f"next: cd {folder} and otter assign {paths[0].name} dist"
 
 
 def select(source: Path, lessons: Sequence[str] = ()) -> list[Path]:
@@ -103,8 +132,10 @@ def _write_pages(path: Path, output: Path, progress: bool) -> str:
     # `executed` adds a hidden cell at the top and one before each code cell.
     with tqdm(total=2 * cells + 1, desc=path.stem, unit="cell", disable=not progress) as bar:
         run = executed(notebook, bar.update)
-    for form, page in (("handouts", handout), ("slides", slides)):
-        write(output / form / f"{name}.html", page(run, path.parent))
+    teaching = lesson(name).teaching if name in LESSONS else {}
+    pages = {"handouts": handout(run, path.parent), "slides": slides(run, path.parent, teaching)}
+    for form, page in pages.items():
+        write(output / form / f"{name}.html", page)
     size = _megabytes(output / "handouts" / f"{name}.html")
     return f"handouts/{name}.html ({size}) and slides/{name}.html"
 

@@ -9,10 +9,10 @@ import copy
 import html
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,12 @@ from plotly.offline import get_plotlyjs
 
 from etgp_viz.course.publish.mathml import to_mathml
 from etgp_viz.course.publish.notebooks import execute, is_exercise, is_for_colab
-from etgp_viz.course.publish.stills import EXPLORER, FIGURE, PERSONAL
+from etgp_viz.course.publish.stills import EXPLORER, FIGURE, FIGURES, PERSONAL, WIDGET
 
 __all__ = ["Piece", "Renderer", "Slide", "cut", "executed", "handout", "markdown", "slides"]
 
-WIDGET = "application/vnd.jupyter.widget-view+json"
-LINES = 16.0  # that fit on a slide
+LINES = 11.0  # of text on a slide: one idea
+LONGEST_CODE = 22.0  # lines that are shown; more would be too small to read
 WITH_STUB = 1.4  # factor for an exercise, whose prompt and stub stay together in smaller letters
 PLOTS = 2  # of an explorer on a slide; the handout has them all
 LINE_LENGTH = 62  # letters in a line of a slide
@@ -116,7 +116,7 @@ def static(name: str) -> str:
 class Piece:
     """A part of a page that stays in one piece."""
 
-    kind: str  # "heading", "text", "code", "exercise", "output", "figure" or "explorer"
+    kind: str  # "heading", "text", "fold", "code", "exercise", "output", "figure" or "explorer"
     html: str
     level: int = 0  # of a heading, 1 to 6
     lines: float = 1.0  # approximate height in lines of text
@@ -136,6 +136,10 @@ class _Markdown(IPythonRenderer):
     def __call__(self, tokens: Any, state: Any) -> Any:
         rendered = ((token, self.render_token(token, state)) for token in tokens)
         return [_text_piece(token, text) for token, text in rendered if text.strip()]
+
+    def block_html(self, text: str) -> str:
+        # nbconvert parses HTML to embed pictures, which closes a <details> that goes on.
+        return super().block_html(text) if "<img" in text else f"{text}\n"
 
     def block_math(self, body: str) -> str:
         return to_mathml(body, display=True)
@@ -158,8 +162,22 @@ def markdown(source: str, folder: Path) -> list[Piece]:
     pieces: Any = MarkdownWithMath(renderer=renderer).parse(source)[0]
     return [
         replace(piece, html=re.sub(r'href="(\d\d)_\w+\.ipynb', r'href="\1.html', piece.html))
-        for piece in pieces
+        for piece in _with_folds(pieces)
     ]
+
+
+def _with_folds(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces from ``<details>`` to ``</details>`` joined into one that stays together."""
+    fold: list[Piece] = []
+    for piece in pieces:
+        if fold or piece.html.lstrip().startswith("<details"):
+            fold.append(piece)
+            if "</details>" in piece.html:
+                yield Piece("fold", "\n".join(part.html for part in fold), lines=1.5)
+                fold = []
+        else:
+            yield piece
+    yield from fold
 
 
 def _text_piece(token: dict[str, Any], rendered: str) -> Piece:
@@ -203,14 +221,17 @@ class Renderer:
             return
         data = output.get("data", {})
         if EXPLORER in data:
-            yield Piece("explorer", self._explorer(data[EXPLORER]))
+            yield Piece("explorer", self.explorer(data[EXPLORER]))
         elif FIGURE in data:
-            yield Piece("figure", self._figure(data[FIGURE]))
+            yield Piece("figure", self.figure(data[FIGURE]))
+        elif FIGURES in data:
+            yield Piece("figure", self.figures(data[FIGURES]["figures"]))
         elif WIDGET in data:
             yield Piece("output", ONLY_LIVE)
         elif "text/html" in data:
-            rows = data["text/html"].count("<tr")
-            yield Piece("output", f"<div class='output'>{data['text/html']}</div>", lines=rows + 1)
+            rows, drawn = data["text/html"].count("<tr"), "<svg" in data["text/html"]
+            shown = f"<div class='output'>{data['text/html']}</div>"
+            yield Piece("figure" if drawn else "output", shown, lines=rows + 1)
         elif "text/markdown" in data:
             yield from markdown(data["text/markdown"], self.folder)
         elif "image/png" in data:
@@ -220,11 +241,19 @@ class Renderer:
         elif "text/plain" in data:
             yield _printed_output(data["text/plain"])
 
-    def _figure(self, figure: dict[str, Any]) -> str:
+    def figure(self, figure: dict[str, Any]) -> str:
+        """A plot; see stills.js."""
         plot, content = self._plot("", figure, wide=True), self._json([figure], [""], [])
         return f"<div class='still'>{plot}{content}</div>"
 
-    def _explorer(self, still: dict[str, Any]) -> str:
+    def figures(self, figures: Sequence[dict[str, Any]]) -> str:
+        """Plots side by side, as they stand in a box of widgets."""
+        names = [str(number) for number in range(len(figures))]
+        plots = "".join(map(self._plot, names, figures, [False] * len(figures)))
+        content = self._json(figures, names, [])
+        return f"<div class='still'><div class='plots'>{plots}</div>{content}</div>"
+
+    def explorer(self, still: dict[str, Any]) -> str:
         """An explorer with title, summary, one slider and its plots; see stills.js."""
         frames, start = still["frames"], still["start"]
         opening, number = frames[start], next(self._ids)
@@ -275,21 +304,35 @@ class Slide:
 
     section: str = ""
     pieces: list[Piece] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # HTML for the speaker
 
     @property
     def lines(self) -> float:
         """Approximate height in lines."""
         return sum(piece.lines for piece in self.pieces)
 
+    def opens(self, heading: str) -> bool:
+        """Whether the slide begins with this heading; "" stands for the title."""
+        opening = self.pieces[0]
+        if opening.kind != "heading":
+            return False
+        return opening.level == 1 if not heading else _words(opening.html) == heading
 
-def slides(notebook: NotebookNode, folder: Path) -> str:
+
+def slides(notebook: NotebookNode, folder: Path, teaching: Mapping[str, str] | None = None) -> str:
     """HTML page with the slides of an executed notebook; pictures come from ``folder``.
 
-    A cell that JupyterLab's slide menu marks "skip" or "notes" is left out.
+    A cell that JupyterLab's slide menu marks "skip" or "notes" is left out. Folded answers,
+    legends and the notes for ``teaching`` (by heading, "" for the title) are notes for the
+    speaker: the key S shows them below the slide.
     """
     renderer = Renderer(folder)
     cells = [cell for cell in notebook.cells if not _is_skipped(cell)]
     screens = cut(piece for cell in cells for piece in _projected(renderer.pieces(cell)))
+    for heading, note in (teaching or {}).items():
+        opening = (slide for slide in screens if slide.opens(heading))
+        for slide in islice(opening, 1):
+            slide.notes[:0] = [piece.html for piece in markdown(note, folder)]
     body = "\n".join(map(_section_html, screens))
     frame = '<div id="progress"></div><p id="place" role="status"></p>'
     body = f"<main>\n{body}\n</main>{frame}"
@@ -303,8 +346,11 @@ def cut(pieces: Iterable[Piece]) -> list[Slide]:
     """
     screens, section = [Slide()], ""
     for piece in pieces:
+        if _is_for_the_speaker(piece):
+            screens[-1].notes.append(piece.html)
+            continue
         if piece.kind == "heading" and piece.level <= 2:
-            section = re.sub(r"<[^>]+>", "", piece.html).strip()
+            section = _words(piece.html)
         if screens[-1].pieces and _begins_a_slide(piece, screens[-1]):
             opening = _take_leading_line(screens[-1]) if piece.kind == "text" else []
             screens.append(Slide(section, opening))
@@ -312,12 +358,25 @@ def cut(pieces: Iterable[Piece]) -> list[Slide]:
     return screens
 
 
+def _is_for_the_speaker(piece: Piece) -> bool:
+    """Whether a piece is said rather than shown: a folded answer, a legend, or long code."""
+    long_code = piece.kind == "code" and piece.lines > LONGEST_CODE
+    return long_code or piece.kind == "fold" or piece.html.startswith("<p><strong>Legend.")
+
+
+def _words(text: str) -> str:
+    """Words of HTML, such as a heading."""
+    return html.unescape(re.sub(r"<[^>]+>", "", text)).strip()
+
+
 def _begins_a_slide(piece: Piece, slide: Slide) -> bool:
-    """Whether a piece must not be added to this slide."""
+    """Whether a piece must not be added to this slide; a heading does not stand alone on one."""
     if piece.kind == "heading":
-        return True
+        return any(other.kind != "heading" for other in slide.pieces)
     if any(_is_plot(other) or other.kind == "exercise" for other in slide.pieces):
         return True
+    if piece.kind == "text" and all(map(_leads_on, slide.pieces)):
+        return False
     room = WITH_STUB * LINES if piece.kind == "exercise" else LINES
     has_text = any(other.kind != "heading" for other in slide.pieces)
     return has_text and (_is_plot(piece) or slide.lines + piece.lines > room)
@@ -325,9 +384,14 @@ def _begins_a_slide(piece: Piece, slide: Slide) -> bool:
 
 def _take_leading_line(slide: Slide) -> list[Piece]:
     """Take a single last line, such as "After this lesson you can", to go with what follows."""
-    last = slide.pieces[-1]
-    is_leading = last.kind == "text" and last.lines <= 1.5 and len(slide.pieces) > 1
+    *others, last = slide.pieces
+    is_leading = last.kind == "text" and _leads_on(last) and not all(map(_leads_on, others))
     return [slide.pieces.pop()] if is_leading else []
+
+
+def _leads_on(piece: Piece) -> bool:
+    """Whether a piece is nothing without what follows: a heading, or a single line."""
+    return piece.kind == "heading" or (piece.kind == "text" and piece.lines <= 1.5)
 
 
 def _is_skipped(cell: NotebookNode) -> bool:
@@ -336,8 +400,8 @@ def _is_skipped(cell: NotebookNode) -> bool:
 
 
 def _projected(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Pieces of a cell for a lecture hall: no code above plots, and only the main plots."""
-    pieces = list(pieces)
+    """Pieces of a cell for a lecture hall: no code above plots, only the main plots, no help."""
+    pieces = [piece for piece in pieces if not piece.html.startswith("<p>Stuck? Run <code>hint")]
     has_plots = any(map(_is_plot, pieces))
     for piece in pieces:
         if piece.kind == "code" and has_plots:
@@ -365,4 +429,6 @@ def _section_html(slide: Slide) -> str:
     kind = "picture" if any(map(_is_plot, slide.pieces)) else "text"
     kind += " first" if opening.kind == "heading" and opening.level == 1 else ""
     body = body_of(slide.pieces)
-    return f"<section class='{kind}'>{running}<div class='body'>\n{body}\n</div></section>"
+    notes = "\n".join(slide.notes).replace("<details>", "<details open>")
+    aside = f"<aside class='speaker'>{notes}</aside>" if notes else ""
+    return f"<section class='{kind}'>{running}<div class='body'>\n{body}\n</div>{aside}</section>"

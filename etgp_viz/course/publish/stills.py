@@ -8,6 +8,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ipywidgets import Box
 from plotly.basedatatypes import BaseFigure
 
 from etgp_viz.course.checking import Reply
@@ -17,13 +18,15 @@ if TYPE_CHECKING:  # explorers load TensorFlow, which a page does not need
     from etgp_viz.explorers.base import Explorer
 
 __all__ = [
-    *("EXPLORER", "FIGURE", "PERSONAL"),
+    *("EXPLORER", "FIGURE", "FIGURES", "PERSONAL", "WIDGET"),
     *("changes", "explorer_still", "figure_still", "install", "keep_slider"),
 ]
 
 EXPLORER = "application/vnd.etgp-viz.explorer+json"
 FIGURE = "application/vnd.etgp-viz.figure+json"
+FIGURES = "application/vnd.etgp-viz.figures+json"  # side by side
 PERSONAL = "application/vnd.etgp-viz.personal+json"  # progress and replies of one student
+WIDGET = "application/vnd.jupyter.widget-view+json"
 DIGITS = 6
 
 
@@ -47,7 +50,11 @@ def explorer_still(explorer: "Explorer", name: str = "") -> dict[str, Any]:
         "frames": list(frames),
         "figures": [[key, figure] for key, figure in drawn[start].items()],
         "wide": list(explorer.full_width),
-        "stories": [[words, preset.story] for words, preset in explorer.presets.items()],
+        "stories": [
+            [words, preset.story]
+            for words, preset in explorer.presets.items()
+            if not preset.steps  # a tour needs a kernel
+        ],
     }
 
 
@@ -122,10 +129,28 @@ def install(shell: Any) -> None:
     def publish(kind: str, content: dict[str, Any]) -> None:
         shell.display_pub.publish({kind: content})
 
+    def show_figures(box: Box) -> None:
+        figures = [child for child in box.children if isinstance(child, BaseFigure)]
+        if figures:
+            publish(FIGURES, {"figures": [figure_still(figure) for figure in figures]})
+        else:
+            publish(WIDGET, {})
+
     printers = shell.display_formatter.ipython_display_formatter
     printers.for_type(
         Explorer, lambda explorer: publish(EXPLORER, explorer_still(explorer, _Slider.name))
     )
     printers.for_type(BaseFigure, lambda figure: publish(FIGURE, figure_still(figure)))
+    printers.for_type(Box, show_figures)
     for personal in (Reply, Table):
         printers.for_type(personal, lambda _: publish(PERSONAL, {}))
+    shown = ("small_figures.OneIdea", "first_look.DigitReader", "first_look.CostOfClasses")
+    for name in (*shown, "formulas.Formula"):
+        module, _, kind = name.partition(".")
+        printers.for_type_by_name(
+            f"etgp_viz.course.{module}",
+            kind,
+            lambda idea: shell.display_pub.publish({"text/html": idea.page}),
+        )
+    quiz = "etgp_viz.course.quiz", "Quiz"
+    printers.for_type_by_name(*quiz, lambda _: publish(PERSONAL, {}))

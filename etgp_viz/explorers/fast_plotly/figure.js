@@ -1,13 +1,28 @@
 // plotly's own widget, taken from the copy of its code that all figures share, with control over when
-// it draws (library.js and moves.js precede this file):
-// - lines, dots and heat maps move at once, and plotly catches up when nothing has moved for a moment;
+// it draws (library.js, moves.js and motion.js precede this file):
+// - lines, dots and heat maps move at once; plotly follows, or while a control is dragged, catches up when
+//   nothing has moved for a moment;
+// - axes ease to their new ranges, and lines to where a preset puts them, unless the reader wants no motion;
 // - plotly redraws one figure per frame of the browser, the leading figure first;
 // - a figure outside the window waits until it is seen;
 // - a waiting change is merged with the next one to the same figure, so dragging builds no backlog.
 
-const pace = (globalThis.etgpPace ??= { waiting: new Map(), running: false, ledLast: false, moved: false });
 const CHANGE = "_py2js_update";
-const MOMENT = 120; // milliseconds
+const MOMENT = 120, IN_DRAG = 600, LATEST = 1000; // milliseconds
+const pace = (globalThis.etgpPace ??= watchPointer({ waiting: new Map(), running: false, ledLast: false, moved: false, down: false }));
+
+// Takes note while a mouse button, a finger or a pen is down: then something is being dragged, and plotly
+// has its turn in the end.
+function watchPointer(state) {
+  window.addEventListener("pointerdown", () => { state.down = true; }, true);
+  const up = () => {
+    state.down = false;
+    for (const view of state.waiting.keys()) view.due = Math.min(view.due, performance.now() + MOMENT);
+    setTimeout(drawWaiting, MOMENT + 1);
+  };
+  for (const name of ["pointerup", "pointercancel"]) window.addEventListener(name, up, true);
+  return state;
+}
 
 // A null is a value: it takes a property away.
 function latest(early, late, name, trace) {
@@ -21,7 +36,8 @@ function merged(early, late) {
   const style_data = {};
   for (const name of new Set([...Object.keys(early.style_data), ...Object.keys(late.style_data)]))
     style_data[name] = style_traces.map((trace) => latest(early, late, name, trace));
-  return { ...late, style_traces, style_data, layout_data: { ...early.layout_data, ...late.layout_data } };
+  const layout_data = { ...early.layout_data, ...late.layout_data };
+  return { ...late, style_traces, style_data, layout_data, eased: rangesIn(late).length ? 0 : early.eased };
 }
 
 // Resolves after the browser has painted a frame and handled pending key presses. A hidden page
@@ -50,7 +66,8 @@ async function drawWaiting() {
     pace.waiting.delete(view);
     pace.ledLast = view.leads;
     try {
-      view.draw(change);
+      const rest = easeRanges(view, change);
+      if (rest) wait(view, rest, 0);
     } catch (error) {
       console.error(error); // the other figures still get their turns
     }
@@ -59,15 +76,27 @@ async function drawWaiting() {
   pace.running = false;
 }
 
-function enqueue(view, change) {
+// Let a change wait for plotly, merged with one that waits already, for so many milliseconds.
+function wait(view, change, milliseconds) {
   const waiting = pace.waiting.get(view);
-  // A change that only plotly can draw keeps its turn, even if a later one could move at once.
-  const moved = view.seen && moveTraces(view.el, change) && (!waiting || view.moved);
   pace.waiting.set(view, waiting ? merged(waiting, change) : change);
-  pace.moved ||= moved;
-  view.moved = moved;
-  view.due = performance.now() + (moved ? MOMENT : 0);
-  if (moved) setTimeout(drawWaiting, MOMENT + 1);
+  const now = performance.now();
+  if (!waiting) view.since = now;
+  view.due = Math.min(now + milliseconds, view.since + LATEST);
+}
+
+function enqueue(view, change) {
+  // After a single change plotly follows at once; in a stream of changes, when it has ended.
+  const now = performance.now(), gap = now - view.last;
+  const pause = pace.down ? IN_DRAG : gap < 4 * MOMENT ? Math.max(MOMENT, 1.5 * gap) : 0;
+  view.last = now;
+  // A change that only plotly can draw keeps its turn, even if a later one could move at once.
+  const canMove = view.seen && (!pace.waiting.has(view) || view.moved);
+  const delay = canMove && change.morph ? morph(view.el, change) : 0;
+  view.moved = delay > 0 || (moveTraces(view.el, change, view.seen) && canMove);
+  pace.moved ||= view.moved;
+  wait(view, change, delay || (view.moved ? pause : 0));
+  if (view.due > now) setTimeout(drawWaiting, view.due - now + 1);
   else drawWaiting();
 }
 
@@ -92,14 +121,23 @@ export default () => {
   function makeView(target, callback) {
     const el = place;
     const view = {
-      el, due: 0, moved: false, seen: true, leads: target.get("leads"),
-      draw(change) { drawing = change; try { callback(); } finally { drawing = null; } },
+      el, due: 0, last: 0, since: 0, moved: false, seen: true, leads: target.get("leads"),
+      draw(change) {
+        forgetMoves(el);
+        drawing = change;
+        try { callback(); } finally { drawing = null; }
+      },
     };
     const watch = new IntersectionObserver((entries) => {
       view.seen = entries.at(-1).isIntersecting;
       if (view.seen) drawWaiting();
     });
     watch.observe(el);
+    // A redraw for another reason, such as a new size, shows what plotly knows: put back what has moved.
+    el.etgpRedrawn = () => {
+      const change = view.moved && pace.waiting.get(view);
+      if (change) change.style_traces.forEach((index) => moveTrace(el, index, change)?.forEach((step) => step()));
+    };
     endings.push(() => { watch.disconnect(); pace.waiting.delete(view); });
     return view;
   }
@@ -131,15 +169,30 @@ export default () => {
         return widget;
       });
     },
-    async render(context) {
-      const widget = await ready;
+    // A figure that nobody has seen yet is not drawn. Do not wait for that here either: the page puts
+    // the element in its place after this function has returned.
+    render(context) {
       const removal = [];
-      [place, endings] = [context.el, removal];
-      const remove = widget.render(context);
-      [place, endings] = [null, null];
+      const draw = async () => {
+        const widget = await ready;
+        if (removal.isDone) return;
+        [place, endings] = [context.el, removal];
+        removal.push(widget.render(context));
+        [place, endings] = [null, null];
+        for (let k = 0; k < 300 && !context.el.querySelector(".main-svg"); k++) await nextPaint();
+        context.el.on?.("plotly_afterplot", () => context.el.etgpRedrawn?.());
+        context.el.dispatchEvent(new Event("etgp-drawn", { bubbles: true })); // the page names and fits it
+      };
+      const watch = new IntersectionObserver((entries) => {
+        if (!entries.some((entry) => entry.isIntersecting)) return;
+        watch.disconnect();
+        draw();
+      }, { rootMargin: "400px" });
+      watch.observe(context.el);
       return () => {
+        watch.disconnect();
+        removal.isDone = true;
         removal.forEach((end) => end());
-        remove();
       };
     },
   };

@@ -150,5 +150,9 @@ INTERNALS = (
     _in_bundle('"points"', f"the group of a trace's dots. {_DRAWN}"),
     _in_bundle('"point"', f"the class of a dot. {_DRAWN}"),
     _in_bundle('"textpoint"', f"the class of a name beside a line. {_DRAWN}"),
+    _in_bundle('"data-index"', f"the number of a shape. {_DRAWN}"),
+    _in_bundle("imagelayer", f"the group of images. {_DRAWN}"),
+    _in_bundle("shapelayer", f"the group of shapes. {_DRAWN}"),
+    _in_bundle("._offset", f"where an axis begins. {_DRAWN}"),
     _in_bundle('"hm"', f"the group of a heat map. {_DRAWN}"),
 )  # fmt: skip

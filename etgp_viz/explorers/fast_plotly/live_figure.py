@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,19 @@ if not issubclass(FigureWidget, anywidget.AnyWidget):
     )
 
 
+_MORPHS = ContextVar("_MORPHS", default=False)
+
+
+@contextmanager
+def morphing() -> Iterator[None]:
+    """Let figures glide to what is drawn, unless the reader has asked for less motion."""
+    token = _MORPHS.set(True)
+    try:
+        yield
+    finally:
+        _MORPHS.reset(token)
+
+
 class Library(anywidget.AnyWidget):
     """plotly's JavaScript, sent to the browser once; every figure refers to it."""
 
@@ -86,6 +100,9 @@ class _SharingFigure(FigureWidget):
 
     library = traitlets.Instance(Library).tag(sync=True, **widget_serialization)
     is_complete = False
+    holds_axes = (
+        False  # whether axes and colours stay, whatever is drawn: while something is dragged
+    )
 
     def __init__(self, figure: go.Figure, **traits: Any) -> None:
         super().__init__(figure)
@@ -108,7 +125,7 @@ class _SharingFigure(FigureWidget):
 class LiveFigure(_SharingFigure):
     """A figure that is quick to appear and to change; it follows the width of its place."""
 
-    _esm = "\n".join(map(_source, ("library.js", "moves.js", "figure.js")))
+    _esm = "\n".join(map(_source, ("library.js", "moves.js", "motion.js", "figure.js")))
     leads = traitlets.Bool(False).tag(sync=True)  # whether it is drawn before the others
 
     def stored(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -133,6 +150,7 @@ class LiveFigure(_SharingFigure):
                 "trace_edit_id": self._last_trace_edit_id,
                 "layout_edit_id": self._last_layout_edit_id,
                 "source_view_id": source_view_id,
+                "morph": _MORPHS.get(),
             }
         self._trait_values["_py2js_update"] = None  # already sent; a reload must not replay it
 
@@ -141,7 +159,9 @@ class LiveFigure(_SharingFigure):
         if key is None:
             # Past the traits, which would send it to pages that show it already.
             self._trait_values["_widget_data"] = deepcopy(self._data)
-            self._trait_values["_widget_layout"] = deepcopy(self._layout_obj._props)
+            layout = deepcopy(self._layout_obj._props)
+            layout.pop("height", None)  # the page decides
+            self._trait_values["_widget_layout"] = layout
         return super().get_state(key, drop_defaults)
 
 

@@ -11,6 +11,7 @@ function valueIn(change, name, trace) {
 
 // An array of numbers as sent by Python, or null.
 function numbers(sent) {
+  if (sent instanceof Float64Array) return sent;
   if (sent?.dtype !== "float64" || sent.shape.length !== 1) return null;
   const { buffer, byteOffset, byteLength } = sent.buffer;
   return new Float64Array(buffer.slice(byteOffset, byteOffset + byteLength));
@@ -24,6 +25,11 @@ function positionsOf(trace, index, change) {
   if (!x || !y || x.length !== y.length) return null;
   [trace._etgpX, trace._etgpY] = [x, y];
   return { x, y };
+}
+
+// Once plotly has drawn a change, its own data are current. It would keep our private ones.
+function forgetMoves(plot) {
+  for (const trace of plot._fullData ?? []) [trace._etgpX, trace._etgpY, trace._etgpZ] = [];
 }
 
 const axisOf = (plot, name) => plot._fullLayout[name.replace(/^(x|y)/, "$1axis")];
@@ -106,6 +112,7 @@ function moveHeat(plot, trace, z) {
   }));
   const canvas = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
   canvas.getContext("2d").putImageData(pixels, 0, 0);
+  trace._etgpZ = z;
   return [() => {
     images[0].style.imageRendering = "pixelated";
     images[0].setAttribute("href", canvas.toDataURL());
@@ -127,12 +134,37 @@ function moveTrace(plot, index, change) {
   return moves(plot, trace, group, positions, axisOf(plot, trace.xaxis).c2p, axisOf(plot, trace.yaxis).c2p);
 }
 
-// Move the traces of a figure without plotly. Returns whether that shows all of the change except
-// its labels.
-function moveTraces(plot, change) {
-  if (Object.keys(change.layout_data).some((path) => /axis|shapes/.test(path))) return false;
-  const steps = change.style_traces.map((index) => moveTrace(plot, index, change));
-  if (!steps.length || steps.includes(null)) return false;
+// The steps that show a change of the layout: the vertical line that marks an input (the first shape),
+// paths in the units of the axes, and an image. Labels wait for plotly; null if plotly must draw it.
+function moveLayout(plot, change) {
+  const { xaxis, yaxis } = plot._fullLayout ?? {}, steps = [];
+  const toX = (x) => xaxis._offset + xaxis.c2p(Number(x)), toY = (y) => yaxis._offset + yaxis.c2p(Number(y));
+  for (const [path, value] of Object.entries(change.layout_data)) {
+    const [, index, property] = /^shapes\[(\d+)\]\.(\w+)$/.exec(path) ?? [];
+    const shape = plot.querySelector(`.shapelayer path[data-index="${index}"]`);
+    if (/^annotations|^meta/.test(path) || path === "shapes[0].x1") continue;
+    if (path === "images[0].source") {
+      const images = plot.querySelectorAll(".imagelayer image");
+      if (images.length !== 1) return null;
+      steps.push(() => images[0].setAttributeNS("http://www.w3.org/1999/xlink", "href", value));
+    } else if (property === "path" && shape) {
+      const drawn = value.replace(/(-?[\d.]+),(-?[\d.]+)/g, (_, x, y) => `${toX(x).toFixed(1)},${toY(y).toFixed(1)}`);
+      steps.push(() => shape.setAttribute("d", drawn));
+    } else if (property === "x0" && shape) {
+      const [, from, to] = shape.getAttribute("d").match(/^M[-\d.]+,([-\d.]+)L[-\d.]+,([-\d.]+)$/) ?? [];
+      if (to === undefined) return null;
+      steps.push(() => shape.setAttribute("d", `M${toX(value)},${from}L${toX(value)},${to}`));
+    } else return null;
+  }
+  return steps;
+}
+
+// Move the traces of a figure, and what can move of its layout, without plotly. Returns whether that
+// shows all of the change except its labels.
+function moveTraces(plot, change, isSeen) {
+  if (!isSeen) return false;
+  const steps = [moveLayout(plot, change), ...change.style_traces.map((index) => moveTrace(plot, index, change))];
+  if (!steps.flat().length || steps.includes(null)) return false;
   for (const step of steps.flat()) step();
   plot.dispatchEvent(new Event("etgp-moved"));
   return true;

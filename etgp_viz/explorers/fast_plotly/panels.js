@@ -17,11 +17,98 @@ function valuesAt(panel, event) {
   };
 }
 
-// Dim every class but one in a plot; none if `group` is null. Traces of class c have legendgroup "c".
+const stackOf = (plot) => (plot._fullData ?? []).filter((trace) => trace.stackgroup && trace.visible === true);
+
+// The area of a trace. In a stack, plotly keeps the area of one trace with the trace below it.
+function areaOf(plot, trace) {
+  const stack = stackOf(plot), place = stack.indexOf(trace);
+  return (place > 0 ? stack[place - 1]._nextFill : trace._ownFill)?.node?.();
+}
+
+// Dim every class but one in a plot; none if `group` is null. Traces of class c have legendgroup "c", and
+// a trace with legendgroup "names" has the name of class c as its text number c.
 function emphasise(plot, group) {
+  const isOther = (name) => group !== null && /^\d+$/.test(name) && name !== group;
+  const fade = (mark, name) => { mark.style.opacity = isOther(name) ? 0.15 : ""; };
   for (const trace of plot._fullData ?? []) {
-    const dim = group && /^\d+$/.test(trace.legendgroup) && trace.legendgroup !== group;
-    for (const mark of plot.querySelectorAll(`.trace${trace.uid}`))
-      mark.style.opacity = dim ? 0.15 : "";
+    const drawn = plot.querySelector(`.trace${trace.uid}`);
+    if (trace.legendgroup === "names") {
+      drawn?.querySelectorAll(".textpoint").forEach((mark, c) => fade(mark, String(c)));
+      continue;
+    }
+    for (const mark of drawn?.querySelectorAll(":scope > :not(.fills)") ?? []) fade(mark, trace.legendgroup);
+    const area = areaOf(plot, trace);
+    if (area) fade(area, trace.legendgroup);
   }
+}
+
+// The classes in some plots, as group, name and colour; none if there is only one.
+function classesIn(plots) {
+  const found = new Map();
+  for (const plot of plots) {
+    const traces = (plot._fullData ?? []).filter((trace) => trace.visible === true);
+    const names = [traces.find((trace) => trace.legendgroup === "names")?.text ?? []].flat();
+    for (const { legendgroup: group, name, mode, line, marker, fillcolor } of traces) {
+      if (!/^\d+$/.test(group) || found.has(group)) continue;
+      const colour = mode === "lines" && line?.width > 0 ? line.color : fillcolor ?? marker?.color ?? line?.color;
+      found.set(group, { group, name: (names[group] ?? name).replace(/^data of /, "").trim(), colour: String(colour) });
+    }
+  }
+  const classes = [...found.values()].sort((one, other) => one.group - other.group);
+  return classes.length > 1 ? classes : [];
+}
+
+// The class whose name, area or cell is under the mouse, or null; lines are left to plotly.
+function classAt(event) {
+  const plot = event.target.closest?.(PLOT), name = event.target.closest?.(".textpoint");
+  const all = plot?._fullData ?? [];
+  if (name) {
+    const names = all.find((trace) => trace.legendgroup === "names");
+    const texts = [...(plot.querySelector(`.trace${names?.uid}`)?.querySelectorAll(".textpoint") ?? [])];
+    return texts.includes(name) ? String(texts.indexOf(name)) : null;
+  }
+  const panel = event.target.closest?.(PANEL), at = panel && valuesAt(panel, event);
+  if (!at) return null;
+  if (all[0]?.type === "heatmap" && all[0].meta === "classes") return String(Math.round(at.y) - 1);
+  const stack = stackOf(plot), x = stack[0]?._etgpX ?? stack[0]?.x;
+  if (!x) return null;
+  const k = Array.from(x).reduce((best, value, i) => (Math.abs(value - at.x) < Math.abs(x[best] - at.x) ? i : best), 0);
+  let height = 0;
+  return stack.find((trace) => at.y <= (height += (trace._etgpY ?? trace.y)[k]))?.legendgroup ?? null;
+}
+
+// What a figure lets the mouse drag: the visible traces that say so in their meta, see plotting.DRAGGED.
+const dragged = (plot, mode) => (plot._fullData ?? []).filter((trace) =>
+  trace.meta === "dragged" && trace.visible === true && trace.mode === mode);
+const valuesOf = (trace) => [trace._etgpX ?? trace.x, trace._etgpY ?? trace.y];
+
+// The height at x of the line that can be dragged, or null if a figure has none.
+function heightOfLine(plot, at) {
+  const [line] = dragged(plot, "lines");
+  if (!line) return null;
+  const [x, y] = valuesOf(line), k = Array.from(x).findIndex((value) => value >= at);
+  if (k <= 0) return y[k < 0 ? x.length - 1 : 0];
+  return y[k - 1] + ((at - x[k - 1]) / (x[k] - x[k - 1])) * (y[k] - y[k - 1]);
+}
+
+// How many pixels the mouse is from a point of a panel, in the units of its axes.
+function pixelsTo(panel, event) {
+  const here = valuesAt(panel, event);
+  const there = valuesAt(panel, { clientX: event.clientX + 1, clientY: event.clientY + 1 });
+  return (x, y) => (here && there ? Math.hypot((x - here.x) / (there.x - here.x), (y - here.y) / (there.y - here.y)) : Infinity);
+}
+
+// The number of the dot under the mouse among those that can be dragged, or −1.
+function dotAt(panel, event) {
+  const [dots] = dragged(panel.closest(PLOT), "markers"), distance = pixelsTo(panel, event);
+  const [x, y] = dots ? valuesOf(dots) : [[], []];
+  const pixels = Array.from(x, (value, k) => distance(value, y[k])), least = Math.min(...pixels);
+  return least <= 12 ? pixels.indexOf(least) : -1;
+}
+
+// Whether the mouse is on the vertical line that marks an input, the first shape of a figure.
+function isOnMark(panel, event) {
+  const { shapes, xaxis } = panel.closest(PLOT)._fullLayout ?? {};
+  if (shapes?.[0]?.type !== "line" || shapes[0].x0 !== shapes[0].x1 || !xaxis?.c2p) return false;
+  return Math.abs(panel.getBoundingClientRect().left + xaxis.c2p(shapes[0].x0) - event.clientX) < 9;
 }

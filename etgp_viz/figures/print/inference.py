@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 
-from etgp_viz.figures import style
+from etgp_viz.figures import regions, style
 from etgp_viz.figures.inference import (
     COLOURS,
     CROSS,
-    FAINT,
-    FULL,
     MIN_ERROR,
     MONTE_CARLO,
     QUADRATURE,
@@ -80,12 +77,8 @@ def _draw_classes(axes: Axes, record: Classes, title: str) -> None:
     C, window = len(record.probabilities), record.window
     colours = [style.colour(c, C) for c in range(C)]
     if window.y is not None:
-        paint = to_rgba_array(colours)[record.winner]
-        paint[..., 3] = FAINT + (FULL - FAINT) * record.strength
         ends = (window.x[0], window.x[-1], window.y[0], window.y[-1])
-        axes.imshow(paint, extent=ends, origin="lower", interpolation="nearest")
-        if np.min(record.uncertainty) < 0.5 < np.max(record.uncertainty):
-            axes.contour(window.x, window.y, record.uncertainty, [0.5], colors=style.NEUTRAL)
+        axes.imshow(regions.paint(record), extent=ends)
         axes.set(xlabel="input x₁", ylabel="input x₂", aspect="equal")
     else:
         axes.stackplot(window.x, record.probabilities, colors=colours, alpha=0.55)

@@ -84,7 +84,7 @@ def draw_panel(axes: Any, record: Panel) -> None:
         axes.xaxis.set_major_locator(MaxNLocator(5))
     arrow = "→" if metric.larger_is_better else "←"
     axes.set_xlabel(f"{metric.words}: {arrow} {metric.means}", fontsize=9)
-    axes.set_title(short_name(record.dataset), fontsize=10)
+    axes.set_title(short_name(record.dataset), fontsize=10, parse_math=False)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
 

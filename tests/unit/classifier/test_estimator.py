@@ -322,7 +322,7 @@ class Bomb:
         (lambda a: a | {"header": header_with(a, params={"evil": 1})}, "settings differ in evil"),
         (
             lambda a: a | {"header": header_with(a, params={"flow": "os"})},
-            "expected one of 'etgp-linear'",
+            "flow: expected one of 'linear'",
         ),
         (
             lambda a: a | {"header": header_with(a, params={"hidden": [10**9, 10**9]})},
@@ -330,7 +330,7 @@ class Bomb:
         ),
         (lambda a: a | {"header": header_with(a, params={"hidden": [9]})}, "shape"),
         (lambda a: a | {"mean": a["mean"][:1]}, "its labels or scales have the wrong shape"),
-        (lambda a: a | {"scale": a["scale"] * np.nan}, "scale is not finite"),
+        (lambda a: a | {"scale": a["scale"] * np.nan}, "scale does not hold finite numbers"),
         (lambda a: a | {"classes": a["classes"][:1]}, "its labels or scales have the wrong shape"),
         (lambda a: {k: v for k, v in a.items() if k != "mean"}, "mean"),
         (lambda a: {k: v for k, v in a.items() if "q_mu" not in k}, "q_mu"),

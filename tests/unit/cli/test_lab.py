@@ -1,6 +1,7 @@
 """A student's notebooks are brought up to date and never overwritten."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,42 @@ def test_a_deleted_notebook_comes_back(shipped, tmp_path):
     mine = tmp_path / "mine"
     list(copy_notebooks(shipped, mine))
     (mine / "a.ipynb").unlink()
+    assert list(copy_notebooks(shipped, mine)) == []
+    assert contents(mine) == contents(shipped)
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[1]", b'{"a.ipynb": 3}', b"\xff", b"[" * 10**5])
+def test_a_damaged_manifest_does_not_stop_a_lesson(shipped, tmp_path, damage):
+    mine = tmp_path / "mine"
+    list(copy_notebooks(shipped, mine))
+    (mine / "a.ipynb").write_text("a, with my notes")
+    (mine / MANIFEST).write_bytes(damage)
+    assert len(list(copy_notebooks(shipped, mine))) == 1
+    assert (mine / "a.ipynb").read_text() == "a, with my notes"
+    (shipped / "b.ipynb").write_text("b, second version")
+    list(copy_notebooks(shipped, mine))
+    assert (mine / "b.ipynb").read_text() == "b, second version"
+
+
+def test_a_disk_that_fills_up_leaves_whole_notebooks_that_are_still_ours(
+    shipped, tmp_path, monkeypatch
+):
+    """A notebook that was copied before the disk was full must not count as the student's."""
+    mine, fsync = tmp_path / "mine", os.fsync
+
+    def full(descriptor):
+        if "b, first version" in Path(f"/proc/self/fd/{descriptor}").read_text():
+            raise OSError(28, "No space left on device")
+        fsync(descriptor)
+
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("no list of open files")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            list(copy_notebooks(shipped, mine))
+    assert contents(mine) == {"a.ipynb": "a, first version"}
+    (shipped / "a.ipynb").write_text("a, second version")
     assert list(copy_notebooks(shipped, mine)) == []
     assert contents(mine) == contents(shipped)
 

@@ -97,9 +97,9 @@ def test_timing_prints_table_words_and_picture(kind, monkeypatch, tmp_path, caps
 
 def test_timing_explains_what_is_wrong_and_how_to_go_on(monkeypatch, capsys, tmp_path):
     assert main(["timing", "--models", "etgp-cubic"]) == 2
-    assert "models: expected one of 'etgp-linear'" in capsys.readouterr().out
+    assert "models: expected one of 'etgp-linear'" in capsys.readouterr().err
     assert main(["timing", "--picture", "race.gif"]) == 2
-    assert "picture: expected a .png, .svg or .html file" in capsys.readouterr().out
+    assert "picture: expected a .png, .svg or .html file" in capsys.readouterr().err
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt

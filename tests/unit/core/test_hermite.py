@@ -267,14 +267,14 @@ def test_variances_of_a_hard_step_are_exact():
     flow = flows.TanhSum(1)
     params = np.tile(flow.unconstrain(np.array([3.0, 40.0, 0.3])).numpy(), (1, 3, 1, 1))
     K = np.exp(-0.5 * (np.array([[0.0], [0.0], [1.0]]) - np.array([0.0, 0.0, 1.0])) ** 2)
-    _, covariance = hermite.joint_moments(flow, False, np.zeros(3), K, params)
+    _, found = hermite.joint_moments(flow, False, np.zeros(3), K, params)
     z = np.linspace(-12.0, 12.0, 20_001)
     w = (z[1] - z[0]) * np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
     g = z + 3.0 * np.tanh(40.0 * (z + 0.3))
     variance = w @ (g - w @ g) ** 2
-    np.testing.assert_allclose(np.diag(covariance[0]), variance, rtol=1e-8)
-    assert covariance[0, 0, 1] == pytest.approx(variance, rel=1e-8)  # the same input
-    series = hermite.hermite_series(K, flow, params[0, :, :1].swapaxes(0, 1))
+    np.testing.assert_allclose(np.diag(found[0]), variance, rtol=1e-8)
+    assert found[0, 0, 1] == pytest.approx(variance, rel=1e-8)  # the same input
+    series = covariance.hermite_series(K, flow, params[0, :, :1].swapaxes(0, 1))
     assert series.order == hermite.MAX_ORDER
     assert series.remainder.min() > 1e-3 * variance
 

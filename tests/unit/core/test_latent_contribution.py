@@ -28,11 +28,11 @@ def reference(model, params):
     for n in range(N):
         at = ((mean[n] + np.sqrt(variance[n]) * nodes, weights), ([mean[n]], [1.0]), ([0.0], [1.0]))
         for k, (latents, shares) in enumerate(at):
-            terms = [
-                np.log(w) + log_softmax(model.network.flow.forward(f0, draw[n]).numpy())[Y[n, 0]]
-                for draw in params
-                for f0, w in zip(latents, shares, strict=True)
-            ]
+            terms = []
+            for draw in params:
+                F = model.network.flow.forward(np.array(latents)[:, None], draw[n]).numpy()
+                for f, w in zip(F, shares, strict=True):
+                    terms.append(np.log(w) + log_softmax(f)[Y[n, 0]])
             totals[k] += logsumexp(terms) - np.log(len(params))
     return totals / N
 

@@ -208,3 +208,24 @@ def test_bad_input_says_what_is_wrong(change: dict[str, object], message: str) -
 def test_wrong_number_of_columns() -> None:
     with pytest.raises(ValueError, match=r"X: expected a \[N, 3\]"):
         FlowNetwork(D, C, flows.Linear())(X[:, :2])
+
+
+@pytest.mark.parametrize("samples", [None, 3])
+def test_the_last_layer_as_one_product(samples) -> None:
+    """Features and a one, times weights and bias, are the parameters: column p·C + c."""
+    network = stirred(FlowNetwork(D, C, flows.Linear(), hidden=(5,)))
+    features = network.features(X, samples, seed=0)
+    h, W = network.last_layer(features)
+    assert h.shape == (*features.shape[:-1], 6)
+    assert W.shape == (6, 2 * C)
+    stacked = (h.numpy() @ W.numpy()).reshape(*features.shape[:-1], 2, C)
+    np.testing.assert_allclose(np.swapaxes(stacked, -1, -2), network.params_of(features))
+
+
+def test_defaults_and_flows_without_parameters() -> None:
+    first, second = FlowNetwork(D, C, flows.Linear()), FlowNetwork(D, C, flows.Linear(), seed=0)
+    for left, right in zip(first.trainable_variables, second.trainable_variables, strict=True):
+        np.testing.assert_array_equal(left, right)
+    assert (first.dropout, first.weight_decay, first.layers[0].bias.shape) == (0.25, 1e-5, [50])
+    with pytest.raises(ValueError, match="has no parameters for a network to output"):
+        FlowNetwork(D, C, flows.Exp())

@@ -114,7 +114,7 @@ def test_a_student_s_own_row(tmp_path, monkeypatch):
     assert export("Ann") == "progress.csv: 1 exercise solved in 2 attempts."
     (row,) = read(tmp_path / "progress.csv").values()
     assert (row["student"], row["06.1 solved"], row["06.4 attempts"]) == ("Ann", "1", "1")
-    assert "1 of 4" in str(progress_of_the_course())
+    assert "1 of 6" in str(progress_of_the_course())
     # The same figures as the instructor gets from the file itself.
     (joined,) = classroom.collect(tmp_path)
     assert joined["student"] == os.path.basename(tmp_path)

@@ -12,12 +12,15 @@ from etgp_viz.course.checking import LESSONS
 
 ROOT = Path(__file__).parents[3]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
-# What codespell takes for other words: a data set of the paper, {G}aussian in BibTeX, and λ as
-# Unicode spells it.
-IGNORED = "devangari,aussian,lamda"
+# What codespell takes for other words: a data set of the paper, {G}aussian in BibTeX, λ as Unicode
+# spells it, and beginnings of words that a rubric looks for.
+IGNORED = "devangari,aussian,lamda,increas,determin"
 
 
 def prose(path: Path) -> str:
@@ -59,12 +62,99 @@ def test_disorder_is_seen():
 
 @pytest.mark.parametrize("number", LESSONS)
 def test_a_lesson_goes_from_a_guess_to_a_thought(number):
-    """Predict → play → derive → code → reflect, and other sections between the last of these."""
+    """Touch → warm-up → predict → play → derive → code → check → reflect → recap.
+
+    Other sections stand between the last of these. The first lesson has nothing to look back on.
+    """
     (path,) = (path for path in NOTEBOOKS if path.stem.startswith(number))
     sections = [words.partition(":")[0] for level, words in headings(prose(path)) if level == 2]
-    assert sections[:3] == ["Predict", "Play", "Derive"]
-    assert "Code" in sections[3:]
-    assert sections[-2:] == ["Reflect", "References"]
+    opening = ["Touch"] if number == "01" else ["Touch", "Warm-up"]
+    assert sections[: len(opening) + 3] == [*opening, "Predict", "Play", "Derive"]
+    assert "Code" in sections
+    assert sections[-3:] == ["Reflect", "Recap", "References"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS[:9], ids=lambda path: path.stem)
+def test_a_lesson_opens_with_a_question(path):
+    """The first screen asks something in bold before it explains anything."""
+    opening = nbformat.read(path, as_version=4).cells[0].source
+    (question, *_) = re.findall(r"\*\*(.+?)\*\*", opening, flags=re.DOTALL)
+    assert "?" in question
+    assert len(opening.partition(question)[0]) < 120
+
+
+@pytest.mark.parametrize("number", LESSONS)
+def test_play_and_reflect_have_folded_answers(number):
+    """In the student's copy, below the questions and before the next section."""
+    (path,) = (path for path in NOTEBOOKS if path.stem.startswith(number))
+    text = prose(path)
+    for name in ("Play", "Reflect"):
+        section = re.split(r"(?m)^## ", text.partition(f"\n## {name}\n")[2])[0]
+        assert section.count("<details>") == section.count("</details>") >= 1, name
+
+
+def test_few_asides_on_the_paper():
+    asides = [
+        path.stem for path in NOTEBOOKS for _ in re.findall(r"Note on the paper", prose(path))
+    ]
+    assert len(asides) <= 3, asides
+
+
+# Notation -----------------------------------------------------------------------------------
+
+
+#: how prose writes what formulas spell out
+GREEK = {r"\rho": "ρ", r"\sigma": "σ", r"\gamma": "γ", r"\theta": "θ", r"\mu": "µ", r"\ell": "ℓ"}
+
+
+def symbols(path: Path) -> dict[str, str]:
+    """Symbol → meaning in the table of a lesson."""
+    (table,) = re.findall(r"\| symbol \| meaning \|\n\|[-|]+\|\n((?:\|.*\|\n)+)", prose(path))
+    rows = (line.strip("| ").split(" | ") for line in table.splitlines())
+    return {symbol.strip(): meaning.strip() for symbol, meaning in rows}
+
+
+@pytest.mark.parametrize("number", LESSONS)
+def test_a_lesson_has_a_table_of_its_symbols(number):
+    (path,) = (path for path in NOTEBOOKS if path.stem.startswith(number))
+    found = symbols(path)
+    assert len(found) >= 8
+    text = prose(path)
+    for symbol in found:
+        first = re.split(r"[,(\[^]", symbol.strip("$"))[0].strip()
+        ways = {first, GREEK.get(first, first)}
+        assert sum(text.count(way) for way in ways) >= 2, f"{symbol} is only in the table"
+
+
+def test_a_symbol_has_one_meaning_in_the_whole_course():
+    meanings: dict[str, set[str]] = {}
+    for path in NOTEBOOKS:
+        if path.stem[:2] in LESSONS:
+            for symbol, meaning in symbols(path).items():
+                meanings.setdefault(symbol, set()).add(meaning)
+    assert {symbol: found for symbol, found in meanings.items() if len(found) > 1} == {}
+    assert len(meanings) > 40
+    everything = [meaning for found in meanings.values() for meaning in found]
+    assert len(set(everything)) == len(everything), "two symbols for one thing"
+
+
+# What the old lessons used one letter for several things for.
+COLLISIONS = {
+    "$p_0": "a density and a polynomial",
+    "A = K_{xz}": "a projection, besides the stacked scales",
+    "A = \\mathrm{diag}": "a diagonal matrix, besides the stacked scales",
+    "H^1": "an inverse, besides the number of hidden units",
+    "K(x, x": "a kernel, besides a kernel matrix",
+    "S random": "draws, besides the covariance of q",
+    "S draws": "draws, besides the covariance of q",
+    "C = flow_records": "a covariance, besides the number of classes",
+}
+
+
+def test_collisions_stay_away():
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in NOTEBOOKS}
+    found = [(name, text) for text in COLLISIONS for name in texts if text in texts[name]]
+    assert found == []
 
 
 # Links --------------------------------------------------------------------------------------
@@ -126,8 +216,9 @@ def test_spelling(tmp_path):
     texts = []
     for path in (*NOTEBOOKS, *DOCUMENTS):
         texts.append(tmp_path / f"{path.stem}.md")
-        # Formulas are no words.
-        texts[-1].write_text(re.sub(r"\$[^$]+\$", "", prose(path)), encoding="utf-8")
+        # Formulas are not words.
+        words = re.sub(r"\$\$.*?\$\$|\$[^$]+\$", "", prose(path), flags=re.DOTALL)
+        texts[-1].write_text(words, encoding="utf-8")
     modules = sorted((ROOT / "etgp_viz").rglob("*.py"))
     assert misspelt(*texts, *modules) == ""
 

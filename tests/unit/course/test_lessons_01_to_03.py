@@ -50,7 +50,9 @@ def test_moments_and_correlation_of_warped_values():
 
 def test_the_target_is_met_by_its_solution():
     right = truth("02.4")
-    draws = sal(np.random.default_rng(2).normal(size=S), right["a"], 1.0, right["d"], right["e"])
+    draws = sal(
+        np.random.default_rng(2).normal(size=S), right["skew"], 1.0, right["scale"], right["shift"]
+    )
     np.testing.assert_allclose(np.quantile(draws, [0.025, 0.5, 0.975]), [-1, 0, 3], atol=0.03)
 
 
@@ -64,11 +66,12 @@ def test_the_band_of_the_hidden_flow():
 @pytest.mark.parametrize(
     ("exercise", "answer"),
     [
+        ("01.2", {"f0(0)": -2, "f0(1)": 2.5, "f0(2)": -2}),
         ("01.4", {"mean": 0.91, "standard deviation": 1.12}),
-        ("02.4", {"a": -1.15, "d": 0.6, "e": -0.85}),  # where sliders can stand
+        ("02.4", {"skew": -1.15, "scale": 0.6, "shift": -0.85}),  # where sliders can stand
         ("02.2", lambda g, flow, p: -0.5 * flow.inverse(g, p) ** 2 - 0.5 * np.log(2 * np.pi)
          - flow.log_derivative(flow.inverse(g, p), p)),
-        ("03.2", lambda K, a: np.diag(a) @ K @ np.diag(a)),
+        ("03.2", {"a(-1)": -2.0, "a(0)": 2.0, "a(1)": 2.0}),
     ],
 )  # fmt: skip
 def test_other_right_answers(exercise, answer):
@@ -80,13 +83,13 @@ def test_other_right_answers(exercise, answer):
     ("exercise", "answer", "word"),
     [
         ("01.1", {"four times the variance": 4, "twice the lengthscale": 2}, "standard deviation"),
-        ("01.2", lambda x, ell, v: np.exp(-((x - x) ** 2)), "of shape (4, 4), but returned"),
+        ("01.2", {"f0(0)": 1, "f0(1)": -1, "f0(2)": -1}, "The variance of this sum"),
         ("01.3", lambda K, noise: noise, "The shape is right"),
         ("01.5", {"A": 1, "B": 1, "C": 1, "D": 1}, "diagonal"),
         ("02.2", lambda g, flow, p: np.full_like(g, np.nan), "not finite"),
-        ("02.4", {"a": -1.15, "d": 0.6, "e": -0.5}, "0.33 too high"),
-        ("02.4", {"a": 0.0, "d": -1.0, "e": 0.0}, "d above zero"),
-        ("02.4", {"a": 0.0, "d": 1.0}, "'e' is missing"),
+        ("02.4", {"skew": -1.15, "scale": 0.6, "shift": -0.5}, "0.33 too high"),
+        ("02.4", {"skew": 0.0, "scale": -1.0, "shift": 0.0}, "scale above zero"),
+        ("02.4", {"skew": 0.0, "scale": 1.0}, "'shift' is missing"),
         ("03.1", {"variance at 2": 3, "covariance": 2, "correlation": 1}, "a(2) = 3"),
         ("03.4", 100.0, "too large"),
     ],

@@ -301,6 +301,8 @@ def test_slides_are_cut_where_a_screen_is_full():
         return Piece("text", "", lines=lines)
 
     head, picture = Piece("heading", "<h2>Derive</h2>", 2, 2.0), Piece("figure", "")
+    exercise = Piece("heading", "<h3>Exercise</h3>", 3, 2.0)
+    assert len(cut([head, exercise, text(1)])) == 1, "a heading does not stand alone"
     half = text(0.5 * LINES)
     found = cut([head, half, half, text(99), picture, text(1), head, picture, picture])
     kinds = [[piece.kind for piece in slide.pieces] for slide in found]
@@ -317,6 +319,50 @@ def test_slides_are_cut_where_a_screen_is_full():
     assert {slide.section for slide in found[1:]} == {"Derive"}
 
 
+FOLDED = """## Play
+
+Move it.
+
+<details>
+<summary>Answers</summary>
+
+It moves by $a^2$.
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+</details>
+
+**Legend.** Across: x."""
+
+
+def test_a_folded_answer_is_one_piece():
+    heading, text, fold, legend = markdown(FOLDED, NOTEBOOKS)
+    assert [piece.kind for piece in (heading, text, fold, legend)] == [
+        *("heading", "text", "fold", "text"),
+    ]
+    assert fold.html.count("<details>") == fold.html.count("</details>") == 1
+    assert "<math" in fold.html
+    assert "<table" in fold.html
+
+
+def test_what_the_speaker_says_is_not_on_the_slide():
+    notebook = new_notebook(cells=[new_markdown_cell("# 99 · Small\n\nHello."),
+                                   new_markdown_cell(FOLDED)])  # fmt: skip
+    page = slides(notebook, NOTEBOOKS, {"": "Say *hello*.", "Play": "Wait.", "Else": "Lost."})
+    body = page.partition("<main>")[2].partition("</main>")[0]
+    first, play = re.findall(r"<section.*?</section>", body, flags=re.DOTALL)
+    shown, _, said = play.partition("<aside class='speaker'>")
+    assert "Move it." in shown
+    assert "It moves by" not in shown
+    assert "Legend" not in shown
+    assert said.index("Wait.") < said.index("<details open>") < said.index("Legend")
+    assert "Say <em>hello</em>." in first.partition("<aside class='speaker'>")[2]
+    assert "Lost." not in body
+    assert "Answers" in handout(notebook, NOTEBOOKS)
+
+
 def test_what_belongs_together_stays_together():
     head, line = Piece("heading", "<h3>Exercise</h3>", 3, 2.0), Piece("text", "You can", lines=1.5)
     full, stub = Piece("text", "", lines=LINES - 4), Piece("exercise", "", lines=6)
@@ -324,6 +370,7 @@ def test_what_belongs_together_stays_together():
     assert first.pieces == [head, full]
     assert second.pieces == [line, full]
     assert [slide.pieces for slide in cut([head, full, stub, line])] == [[head, full, stub], [line]]
+    assert [slide.pieces for slide in cut([head, line, full])] == [[head, line, full]]
 
 
 # The command --------------------------------------------------------------------------------

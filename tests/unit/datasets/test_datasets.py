@@ -208,7 +208,7 @@ def test_toys_by_name():
         ("spirals", {"turns": 2}, "turns: expected an option of 'spirals' (num_data, num_classes"),
         ("wine", {"test": 1.5}, "test: expected a number in [0, 1), got 1.5"),
         ("wine", {"validation": -1}, "validation: expected a number in [0, 1), got -1"),
-        ("wine", {"seed": 0.5}, "seed: expected an integer ≥ 0, got 0.5"),
+        ("wine", {"seed": 0.5}, "seed: expected an integer in 0..2147483647, got 0.5"),
         ("absenteeism", {"target": "age"}, "target: expected one of 'hours', 'reason', got 'age'"),
     ],
 )

@@ -1,5 +1,6 @@
 """Data of your own: arrays, data frames and CSV files, and what is said when they do not fit."""
 
+import os
 import subprocess
 import sys
 
@@ -8,8 +9,9 @@ import pandas as pd
 import pytest
 
 from etgp_viz import datasets
-from etgp_viz.datasets import from_arrays, from_csv, from_dataframe
+from etgp_viz.datasets import from_arrays, from_csv, from_dataframe, load
 
+NUMBERS = "an [N, D] array of numbers (from_dataframe takes columns of text)"
 RNG = np.random.default_rng(0)
 X = RNG.normal(5.0, 3.0, size=(40, 3))
 Y = np.repeat(["low", "high", "middle", "none"], 10)
@@ -52,8 +54,8 @@ def test_arrays_are_split_and_scaled():
     ("x", "y", "says"),
     [
         (X[:, 0], Y, "X: expected a [N, D] array of float64 numbers, got shape [40]"),
-        (np.where(X > 9, np.inf, X), Y, "X: expected a [N, D] array of float64 numbers, got inf"),
-        (Y[:, None], Y, "X: expected an [N, D] array of numbers, got dtype <U6; from_dataframe"),
+        (np.where(X > 9, np.inf, X), Y, f"X: expected {NUMBERS}, got inf in row"),
+        (Y[:, None], Y, f"X: expected {NUMBERS}, got dtype str"),
         (X, Y[:-1], "y: expected one label for each of 40 rows, got shape [39]"),
         (X, X, "y: expected one label for each of 40 rows, got shape [40, 3]"),
         (X, X[:, 0], "y: expected one label for each of 40 rows, classes and not measurements"),
@@ -282,3 +284,90 @@ def test_the_names_are_listed():
         "iris",
     ]
     assert list(datasets.names()[:9]) == listed
+
+
+# --- what was misread in silence ----------------------------------------------------------------
+
+
+def test_large_labels_do_not_merge_into_one_class():
+    """As 64-bit integers, 1e300 and 2e300 are the same number."""
+    with pytest.raises(ValueError, match=r"^y: expected labels up to 2⁵³, .*, got 2e\+300$"):
+        from_arrays([[1.0], [2.0]] * 4, [1e300, 2e300] * 4)
+    assert from_arrays([[1.0], [2.0]] * 4, [2.0**53, 1.0] * 4).num_classes == 2
+
+
+@pytest.mark.parametrize(
+    ("lines", "has_names"),
+    [
+        (["5.1,3.5,setosa", "4.9,3.0,setosa"], False),
+        (["setosa,5.1", "setosa,4.9"], False),
+        (["5.1,3.5", "4.9,3.0"], False),
+        (["5,setosa", "4,setosa"], False),
+        (["width,length,kind", "4.9,3.0,setosa"], True),
+        (["0,1,kind", "4.9,3.0,setosa"], True),
+        (["2019,2020,2021,kind", "4.9,3.0,1.0,setosa"], True),
+        (["0,1,2", "4.9,3.0,9"], True),
+        (["colour,kind", "red,setosa"], True),
+        (["7,kind", "red,9"], True),
+    ],
+)
+def test_a_first_line_of_data_is_not_lost(tmp_path, lines, has_names):
+    """With words as labels, the first row of a file without names became its header."""
+    path = tmp_path / "flowers.csv"
+    rest = [lines[1], lines[1].replace("setosa", "virginica").replace("9", "8")]
+    path.write_text("\n".join([lines[0], *rest * 3]))
+    if has_names:
+        assert len(from_csv(path, test=0.0).X) == 3 * len(rest)
+    else:
+        with pytest.raises(ValueError, match=r"if it is data, pass header=False"):
+            from_csv(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"separator": ",,"}, "separator: expected a single character, got ',,'"),
+        ({"separator": ""}, "separator: expected a single character, got ''"),
+        ({"separator": 7}, "separator: expected a single character, got 7"),
+        ({"decimal": ""}, "decimal: expected a single character, got ''"),
+        ({"decimal": ".."}, "decimal: expected a single character, got '..'"),
+        ({"encoding": None}, "encoding: expected the name of an encoding"),
+        ({"encoding": "klingon"}, "path: expected a CSV file"),
+        ({"na_values": 3}, "na_values: expected a list of texts"),
+        ({"na_values": "?"}, "na_values: expected a list of texts"),
+        ({"target": ["kind"]}, "target: expected a column"),
+        ({"target": None}, "target: expected a column"),
+    ],
+)
+def test_a_strange_option_is_named(tmp_path, options, says):
+    path = tmp_path / "a.csv"
+    path.write_text("size,kind\n1,a\n2,a\n8,b\n9,b\n")
+    with pytest.raises(ValueError, match="expected") as caught:
+        from_csv(path, **options)
+    assert str(caught.value).startswith(says)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n\n", b"\xff\xfe\x00", b"x" * 2_000_000, b'"' + b"x" * 200_000, b"a,b\n" + b"\0" * 99],
+)
+def test_a_file_that_is_no_table_is_refused(tmp_path, content):
+    path = tmp_path / "a.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"^(path|target|frame|y): ") as caught:
+        from_csv(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes and devices of this kind")
+def test_a_pipe_or_an_endless_device_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for path in (tmp_path / "pipe.csv", "/dev/zero", tmp_path):
+        with pytest.raises(ValueError, match=r"^path: expected a CSV file, got .*ordinary file$"):
+            from_csv(path)
+
+
+@pytest.mark.parametrize("name", [None, 3, [], b"iris", "", "\ud800.csv:a", "a\0.csv:b"])
+def test_a_name_that_is_none_is_refused(name):
+    with pytest.raises(ValueError, match=r"^(name|path): expected"):
+        load(name)

@@ -29,7 +29,7 @@ def test_sizes_classes_and_seed(make):
         ({"num_classes": 1}, "num_classes: expected an integer ≥ "),
         ({"num_data": 2, "num_classes": 3}, "num_data: expected an integer ≥ 3"),
         ({"noise": -0.1}, "noise: expected a finite number ≥ 0, got -0.1"),
-        ({"seed": -1}, "seed: expected an integer ≥ 0, got -1"),
+        ({"seed": -1}, "seed: expected an integer in 0..2147483647, got -1"),
     ],
 )
 def test_bad_arguments(make, options, says):

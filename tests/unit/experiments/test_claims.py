@@ -446,7 +446,7 @@ def test_the_command_prints_the_page(tmp_path, capsys):
     assert capsys.readouterr().out.strip() == claims.page(experiments.reference()).strip()
     (tmp_path / "x.csv").write_text("hello\n")
     assert main(["claims", str(tmp_path / "x.csv")]) == 2
-    assert "etgp-viz claims: output: expected a result file" in capsys.readouterr().out
+    assert "etgp-viz claims: results: expected a result file" in capsys.readouterr().err
 
 
 def test_the_command_answers_at_once():

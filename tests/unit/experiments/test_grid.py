@@ -498,7 +498,7 @@ def no_network(tmp_path, monkeypatch):
 def test_missing_data_are_reported_before_the_first_run(tmp_path, capsys):
     output = tmp_path / "r.csv"
     assert main(["experiment", "--output", str(output)]) == 2
-    text = capsys.readouterr().out
+    text = capsys.readouterr().err
     assert "vowel-context.data is not at" in text
     assert "without them, pass --datasets digits" in text
     assert len(load(output)) == 0
@@ -531,4 +531,4 @@ def test_the_command_tells_how_to_go_on_after_ctrl_c(tmp_path, monkeypatch, caps
 
 def test_the_command_names_what_is_wrong(tmp_path, capsys):
     assert main(["experiment", "--datasets", "mnist", "--output", str(tmp_path / "r")]) == 2
-    assert "datasets: expected one of" in capsys.readouterr().out
+    assert "datasets: expected one of" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def test_columns_that_it_did_not_have_are_empty_and_are_added_when_a_grid_goes_o
     assert grid.read_bytes() == content  # reading changes nothing
     after, _ = carried_out(grid, ETGP, SVGP)
     pd.testing.assert_frame_equal(after, before)
-    assert grid.read_text().splitlines()[1].split(",") == list(COLUMNS)
+    assert grid.read_text().splitlines()[1].split(",") == [*COLUMNS, "crc"]
 
 
 def test_the_ids_of_runs_are_the_same():

@@ -1,7 +1,15 @@
 """What the covariance explorer draws and says, against numbers of its own."""
 
+import contextlib
+import itertools
+import sys
+import threading
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
+import threadpoolctl
 
 from etgp_viz.explorers import CovarianceExplorer
 from etgp_viz.explorers.covariance_session import MAX_TERMS, X
@@ -120,8 +128,10 @@ def test_ranks_of_the_presets(explorer):
 def test_a_change_of_sign_has_no_correlation_where_nothing_varies(explorer):
     explorer._choose_preset("A change of sign")
     line = explorer.figures["correlation"].data[0]
-    assert 0.0 not in np.round(line.x, 9)
-    np.testing.assert_allclose(line.y, np.sign(line.x))
+    assert line.y[np.argmin(np.abs(line.x))] is None
+    there = [height is not None for height in line.y]
+    heights = np.array(line.y, dtype=float)[there]
+    np.testing.assert_allclose(heights, np.sign(np.array(line.x)[there]))
     assert "role='alert'" not in explorer._page.message
 
 
@@ -163,3 +173,64 @@ def test_classes_are_told_by_more_than_colour(explorer):
     assert list(explorer.figures["variance"].data[-1].text) == [
         "f₀", *(style.process(c) for c in range(3)),
     ]  # fmt: skip
+
+
+def test_the_correlation_jumps_and_does_not_pass_through_zero(explorer):
+    """A change of sign: no drawn line leads from −1 to 1."""
+    explorer._choose_preset("A change of sign")
+    trace = next(t for t in explorer.figures["correlation"].data if t.name == "f¹, f²")
+    heights = list(trace.y)
+    assert None in heights
+    for before, after in itertools.pairwise(heights):
+        if before is not None and after is not None:
+            assert before * after > 0.0
+    # The other classes do not change sign: their line has no gap.
+    other = next(t for t in explorer.figures["correlation"].data if t.name == "f¹, f³")
+    assert None not in list(other.y)
+
+
+def test_where_a_class_does_not_vary_there_is_no_correlation(explorer):
+    explorer._choose_preset("A change of sign")
+    explorer.set(at=0.0)
+    heading = explorer.figures["together"].layout.annotations[0].text
+    assert "nan" not in heading + explorer.summary
+    assert "a class does not vary here" in heading
+    assert "±1 (none where a class does not vary)" in explorer.summary
+
+
+def times_scheduled():
+    """How often the system has let each native thread run."""
+    ours = {thread.native_id for thread in threading.enumerate()}
+    counts = {}
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # it has just ended
+            lines = (task / "status").read_text().splitlines()
+            counts[int(task.name)] = [line for line in lines if "ctxt_switches" in line]
+    return {thread: count for thread, count in counts.items() if thread not in ours}
+
+
+def threads_woken_by(work):
+    """Native threads that ran during some work; those of BLAS spin a while before they sleep."""
+    time.sleep(0.2)
+    before = times_scheduled()
+    work()
+    time.sleep(0.2)
+    return {thread for thread, count in times_scheduled().items() if count != before.get(thread)}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux which threads have run")
+def test_a_change_never_waits_for_threads_of_blas(explorer):
+    """With the machine busy, each such wait took a hundred times longer than the work: 36 s."""
+    square = np.ones((600, 600))
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        blas = threads_woken_by(lambda: [square @ (square + k) for k in range(3)])
+        if not blas:
+            pytest.skip("this BLAS has no threads")
+        explorer.set(draws=20000, view="joint", family="sal")
+        changes = ({"seed": 4}, {"family": "tanh"}, {"lengthscale": 0.5}, {"view": "pair"})
+
+        def move():
+            for values in changes:
+                explorer.set(**values)
+
+        assert not blas & threads_woken_by(move)

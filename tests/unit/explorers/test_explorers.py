@@ -15,6 +15,7 @@ from etgp_viz import explorers
 from etgp_viz.course.publish import stills
 from etgp_viz.explorers import fields
 from etgp_viz.explorers.controls import Points
+from etgp_viz.figures import plotting, style
 
 pytestmark = pytest.mark.slow  # all together; see `make test-fast`
 
@@ -22,10 +23,17 @@ ROOT = Path(__file__).parents[3]
 
 # Every explorer, with arguments that keep it small.
 KINDS = {
+    "PosteriorExplorer": {},
     "FlowExplorer": {},
-    "SharedLatentExplorer": {},
+    "SharedLatentExplorer": {"classes": 20},  # all that can be the pivot or in focus
     "CovarianceExplorer": {},
-    "InferenceExplorer": {},
+    # Small, and with all fields of which links know another default.
+    "InferenceExplorer": {
+        "data": "waves",
+        "num_data": 60,
+        "num_inducing": 5,
+        "learning_rate": 0.02,
+    },
     "TimingExplorer": {},
     "ResultsExplorer": {},
 }
@@ -142,7 +150,7 @@ def test_a_bad_link_says_so_and_changes_nothing(explorer, text):
     with pytest.raises(ValueError, match=r"^link: .{10,}"):
         explorer.from_link(text)
     assert explorer.state == before
-    explorer._open_link(text)
+    explorer._sharing.open_link(text)
     assert "role='alert'" in explorer._page.message
     assert explorer.state == before
 
@@ -166,9 +174,44 @@ def test_reset_and_presets(explorer):
         for field, value in preset.values.items():
             assert getattr(explorer.state, field) == value
         assert "role='alert'" not in explorer._page.message
-        assert preset.story in explorer._page._note.children[0].value
+        note = explorer._page._note.children[0]
+        assert preset.story in (note.say if preset.steps else note.value)
     explorer.reset()
     assert explorer.state == start
+
+
+def test_present_mode_enlarges_every_view_and_leaves_no_trace(explorer):
+    frame, size = explorer._page.frame, style.TEXT_SIZE
+    frame.hides, frame.presents = True, True
+    for view in range(len(frame.views)):
+        frame.view = view
+        sizes = {explorer._figures[name].layout.font.size for name in frame.shown}
+        assert sizes == {plotting.PRESENT_SCALE * size}, frame.views[view]
+    frame.presents, frame.view, frame.hides = False, 0, False
+    assert {fig.layout.font.size or size for fig in explorer._figures.values()} == {size}
+
+
+def test_the_guided_tour_can_be_finished(explorer, monkeypatch):
+    """Every place is there, and every wait ends with a move that the tour can show."""
+    monkeypatch.setattr(explorer, "play", lambda: None, raising=False)  # training takes longer
+    guide, name = explorer._guide, "Guided tour"
+    steps = explorer.presets[name].steps
+    guide.check(explorer.presets[name])
+    assert len(steps) >= 5
+    assert sum(bool(step.until) for step in steps) >= 3
+    explorer._choose_preset(name)
+    seen = []
+    while guide.name:
+        before = (card := guide.card).count, card.say, card.then, card.onward
+        seen.append(before)
+        assert len(seen) < 40, seen[-2:]
+        guide.go_on()
+        assert "role='alert'" not in explorer._page.message
+    assert {count for count, *_ in seen if count.startswith("step")} == {
+        f"step {k} of {len(steps)}" for k in range(1, len(steps) + 1)
+    }
+    answers = {then for _, _, then, _ in seen}
+    assert all(step.then in answers for step in steps)
 
 
 def test_resample_changes_the_draw_alone(explorer):
@@ -232,48 +275,45 @@ def test_a_page_loaded_later_gets_what_is_shown_now(explorer):
             np.testing.assert_array_equal(sent["y"], trace.y)
 
 
+RUN_SCRIPTS = """
+import json, pathlib, sys, plotly.graph_objects as go
+from tests.unit.explorers.test_explorers import _plain
+go.Figure.show = lambda self: None
+for path in sys.argv[1:]:
+    space = {}
+    exec(compile(pathlib.Path(path).read_text(), path, 'exec'), space)
+    plain = {key: _plain(record) for key, record in space['records'].items()}
+    pathlib.Path(path + '.json').write_text(json.dumps(plain))
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_code_of_random_states_gives_the_same_numbers(name, tmp_path):
-    """All scripts run in one fresh interpreter, in which `show` only counts."""
-    explorer, rng = new(name), np.random.default_rng(2)
-    scripts, expected = [], []
-    for _ in range(4):
-        explorer.set(**random_values(explorer.State, rng, 4))
-        scripts.append(explorer.to_code())
-        expected.append({key: _plain(record) for key, record in explorer.records.items()})
-    assert all(script.count("\n") < 60 for script in scripts)
-    runner = tmp_path / "run.py"
-    runner.write_text(
-        "import json, pathlib, sys, plotly.graph_objects as go\n"
-        "from tests.unit.explorers.test_explorers import _plain\n"
-        "go.Figure.show = lambda self: None\n"
-        "for path in sys.argv[1:]:\n"
-        "    space = {}\n"
-        "    exec(compile(pathlib.Path(path).read_text(), path, 'exec'), space)\n"
-        "    plain = {key: _plain(record) for key, record in space['records'].items()}\n"
-        "    pathlib.Path(path + '.json').write_text(json.dumps(plain))\n"
-    )
-    paths = []
-    for k, script in enumerate(scripts):
-        paths.append(tmp_path / f"script{k}.py")
-        paths[-1].write_text(script)
-    subprocess.run(
-        [sys.executable, runner, *paths], check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
-    for path, wanted in zip(paths, expected, strict=True):
+def test_code_of_random_states_gives_the_same_numbers(shared, tmp_path):
+    """All scripts run in one fresh interpreter, in which `show` does nothing."""
+    rng, expected = np.random.default_rng(2), {}
+    for name, explorer in shared.items():
+        explorer.reset()
+        explorer.set(**KINDS[name])
+        for k in range(4):
+            explorer.set(**random_values(explorer.State, rng, 4))
+            path = tmp_path / f"{name}-{k}.py"
+            path.write_text(explorer.to_code())
+            assert path.read_text().count("\n") < 60
+            expected[path] = {key: _plain(record) for key, record in explorer.records.items()}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", RUN_SCRIPTS, *expected], check=True, env=environment)
+    for path, wanted in expected.items():
         found = json.loads(path.with_name(path.name + ".json").read_text())
         assert found.keys() == wanted.keys()
         for key, record in wanted.items():
             assert found[key].keys() == record.keys()
             for field, value in record.items():
+                where = f"{path.stem}: {key}.{field}"
                 if isinstance(value, str) or value is None:
-                    assert found[key][field] == value
+                    assert found[key][field] == value, where
                 else:
-                    np.testing.assert_allclose(
-                        np.array(found[key][field], float), np.array(value, float),
-                        rtol=1e-7, atol=1e-7, err_msg=f"{key}.{field}",
-                    )  # fmt: skip
+                    pair = np.array(found[key][field], float), np.array(value, float)
+                    np.testing.assert_allclose(*pair, rtol=1e-7, atol=1e-7, err_msg=where)
 
 
 def _plain(record):

@@ -71,8 +71,10 @@ def test_axes_hold_until_a_curve_leaves_the_frame(explorer):
     explorer.set(linear_a=(3.0,) * 5, linear_b=(3.0,) * 5)
     grown = axis.range
     assert grown[1] > held[1]
-    explorer.set(linear_a=(1.0,) * 5, linear_b=(0.0,) * 5)
+    explorer.set(linear_a=(2.0,) * 5, linear_b=(1.0,) * 5)
     assert axis.range == grown
+    explorer.set(linear_a=(1.0,) * 5, linear_b=(0.0,) * 5)  # needs a small share of the frame
+    assert axis.range[1] < held[1]
     explorer._fit_axes()
     assert axis.range[1] < grown[1]
 
@@ -112,3 +114,30 @@ def test_the_seed_chooses_the_draw():
     first, same, other = (FlowExplorer(seed=s).records["paths"].latent for s in (0, 0, 1))
     np.testing.assert_array_equal(first, same)
     assert np.max(np.abs(first - other)) > 0.1
+
+
+def test_a_knot_that_is_dragged_in_the_figure_moves_its_parameter(explorer):
+    knots = explorer.figures["parameters"].data[-1]
+    assert (len(knots.x), knots.meta) == (10, "dragged")
+    at = {"figure": "parameters", "drags": 8, "panel": "xy", "x": 0.0, "y": -1.52}
+    explorer._page.frame.pointer = at
+    assert explorer.state.linear_b == (1.0, 1.0, 1.0, -1.5, 1.0)
+    assert explorer.state.linear_a == (1.5,) * 5
+    knots = explorer.figures["parameters"].data[-1]
+    assert (knots.x[8], knots.y[8]) == (1.5, -1.5)
+    explorer._page.frame.pointer = {**at, "y": 99.0}
+    assert explorer.state.linear_b[3] == 3.0  # as far as its slider goes
+    explorer.set(source="network")
+    assert len(explorer.figures["parameters"].data[-1].x) == 0
+    explorer._page.frame.pointer = at  # a late message about a knot that is gone
+    assert explorer.state.linear_b[3] == 3.0
+
+
+def test_the_thick_draw_passes_through_a_held_point(explorer):
+    free = explorer.records["paths"].latent
+    explorer.set(held=(1.0, 2.0))
+    record = explorer.records["paths"]
+    n = int(np.argmin(np.abs(record.x - 1.0)))
+    assert record.latent[0, n] == pytest.approx(2.0)
+    assert record.warped[0, n] == pytest.approx(1.5 * 2.0 + 1.0)
+    np.testing.assert_array_equal(record.latent[1:], free[1:])

@@ -89,3 +89,27 @@ def test_files_without_runs_or_details_are_named(own, tmp_path):
     results.ResultFile(empty, "typed")
     with pytest.raises(ValueError, match=r"^path: expected a result file with a finished run"):
         ResultsExplorer.of(empty)
+
+
+def test_a_class_has_one_colour_in_all_panels():
+    explorer = ResultsExplorer(dataset="digits", model="etgp-tanh")
+    lines, points = explorer.figures["offset"], explorer.figures["projection"]
+    record, shown = explorer.records["offset"], explorer.records["projection"]
+    rows = dict(zip(shown.labels.tolist(), points.data[0].marker.color, strict=True))
+    checked = [c for c in record.classes.tolist() if c in rows]
+    assert len(checked) > 3
+    for k, c in enumerate(record.classes.tolist()):
+        if c in rows:
+            assert lines.data[k].line.color == rows[c]
+            assert lines.data[-1].textfont.color[k] == rows[c]
+
+
+def test_digits_are_large_enough_to_read():
+    explorer = ResultsExplorer(dataset="digits", model="etgp-tanh")
+    figure = explorer.figures["hardest"]
+    low, high = sorted(figure.layout.yaxis.range)
+    margin = figure.layout.template.layout.margin
+    height = figure.layout.height - (figure.layout.margin.t or margin.t) - margin.b
+    image = figure.layout.images[0]
+    assert image.visible
+    assert image.sizey * height / (high - low) >= 50  # pixels

@@ -5,7 +5,7 @@ import pytest
 
 from etgp_viz.core import flows
 from etgp_viz.explorers import SharedLatentExplorer
-from etgp_viz.figures.shared_latent import DIM, MAX_CLASSES
+from etgp_viz.figures.shared_latent import DIM, MAX_CLASSES, name_heights
 from etgp_viz.records import prior, shared_latent
 
 X = np.linspace(-3.0, 3.0, 121)
@@ -177,3 +177,77 @@ def test_only_linear_flows_are_stretched(explorer):
     np.testing.assert_array_equal(lines(explorer), before)
     assert explorer.controls["stretch"].layout.display == "none"
     assert "largest change" not in explorer.summary
+
+
+def test_names_of_many_classes_stand_beside_their_own_lines():
+    rng = np.random.default_rng(0)
+    for ends in (rng.normal(size=20), np.zeros(20), np.linspace(0.0, 0.1, 20)):
+        heights = name_heights(ends, (-3.0, 3.0))
+        seen = np.abs(heights) <= 3.0
+        assert seen.any()
+        np.testing.assert_array_equal(heights[seen], ends[seen])
+        assert np.all(np.diff(np.sort(heights[seen])) >= 0.25)
+
+
+def test_no_class_beyond_the_last_one_stays_chosen(explorer):
+    explorer.set(classes=5, focus=5, pivot=4)
+    assert "became" not in explorer._page.message
+    explorer.set(classes=2)
+    assert (explorer.state.focus, explorer.state.pivot) == (2, 2)
+    said = "There are 2 classes: pivot class 4 became 2, class in focus 5 became 2."
+    assert said in explorer._page.message
+    assert said in explorer._page.frame.alt
+    explorer.controls["focus"].value = 20
+    assert explorer.state.focus == 2
+    explorer.controls["focus"].value = 1
+    assert "became" not in explorer._page.message
+
+
+def test_an_explorer_that_begins_beyond_its_last_class_says_so():
+    explorer = KIND.from_link('{"explorer":"SharedLatentExplorer","classes":2,"focus":20}')
+    assert explorer.state.focus == 2
+    assert "class in focus 20 became 2" in explorer._page.message
+
+
+def test_no_class_in_focus_is_called_none(explorer):
+    menu = explorer.controls["focus"]
+    assert menu.label == "none"
+    explorer.set(focus=3)
+    assert menu.label == "class 3: f³"
+
+
+def test_all_classes_obey_a_held_point(explorer):
+    """Given one value of f₀, every class has the value of its flow there; others keep the rest."""
+    explorer.set(flow="linear", held=(1.0, 2.5, -2.0, -1.0), classes=3)
+    theta = prior.random_network(flows.Linear(), 3, seed=7)(X[:, None]).numpy()
+    for place, height in ((80, 2.5), (20, -1.0)):
+        assert drawn(explorer, "latents", "latent f₀(x)").y[place] == pytest.approx(height)
+        obeyed = theta[place, :, 0] * height + theta[place, :, 1]
+        np.testing.assert_allclose(lines(explorer)[:, place], obeyed, atol=1e-6)
+    np.testing.assert_allclose(drawn(explorer, "latents", "held points").y, [2.5, -1.0])
+    assert "f₀ is conditioned on 2 points." in explorer.summary
+    explorer.set(model="tgp")
+    held = lines(explorer, "latents", "latent of {}")
+    explorer.set(held=())
+    free = lines(explorer, "latents", "latent of {}")
+    assert np.max(np.abs(held[0] - free[0])) > 0.5
+    np.testing.assert_array_equal(held[1:], free[1:])
+
+
+def test_a_held_point_is_stretched_with_f0(explorer):
+    explorer.set(flow="linear", held=(1.0, 2.0))
+    before = lines(explorer)
+    explorer.set(stretch=2.0)
+    np.testing.assert_allclose(lines(explorer), before, atol=1e-6)
+    assert drawn(explorer, "latents", "held points").y[0] == pytest.approx(4.0)
+    assert explorer.controls["held"].unit == 2.0
+
+
+def test_undo_takes_back_one_change_at_a_time(explorer):
+    explorer.set(classes=3)
+    explorer.set(held=(0.0, 1.0))
+    explorer.set(held=(0.0, 2.0))  # soon after: the same drag
+    explorer._on_message({"do": "undo"})
+    assert (explorer.state.held, explorer.state.classes) == ((), 3)
+    explorer._on_message({"do": "undo"})
+    assert explorer.state.classes == 4

@@ -7,6 +7,7 @@ import pytest
 
 from etgp_viz import timing
 from etgp_viz.explorers import TimingExplorer
+from etgp_viz.records.timing import Line, score
 
 pytestmark = pytest.mark.slow  # all together; see `make test-fast`
 
@@ -18,7 +19,8 @@ class FakeRace:
 
     made: list["FakeRace"] = []  # noqa: RUF012
 
-    def __init__(self, settings):
+    def __init__(self, settings, early):
+        assert early  # somebody is watching
         self.settings, self.turns, self.is_closed = settings, 0, False
         FakeRace.made.append(self)
 
@@ -147,3 +149,85 @@ def test_an_epoch_is_so_many_steps(explorer):
     explorer.set(quantity="epoch", dataset="vowel")
     for line in explorer.records["classes"].lines:
         np.testing.assert_allclose(line.y, step[line.name] * 528 / 1000)
+
+
+# What is said, and what is predicted ----------------------------------------------------------
+
+
+def test_the_sentence_is_about_what_the_title_shows(explorer):
+    explorer.set(quantity="memory")
+    lines = {line.name: line for line in explorer.records["classes"].lines}
+    own, rival = lines["etgp-linear"], lines["svgp-separate"]
+    assert "the peak memory of a step of ETGP LINEAR is" in explorer.summary
+    assert f"{own.y[-1]:.3g} MiB" in explorer.summary
+    assert f"SVGP separate {rival.y[-1] / own.y[-1]:.3g} times that" in explorer.summary
+    assert "a step of SVGP" not in explorer.summary
+    explorer.set(quantity="first_step")
+    assert "the first step, with tracing and compiling, of ETGP LINEAR takes" in explorer.summary
+    assert "MiB" not in explorer.summary
+    explorer.set(quantity="step")
+    assert "a step of SVGP separate takes" in explorer.summary
+
+
+def test_the_fitted_cost_model_appears_when_it_is_ticked(explorer):
+    explorer._choose_preset("The paper's claim")
+    dotted = [
+        trace
+        for trace in explorer.figures["classes"].data
+        if trace.name.endswith("fit") and len(trace.x)
+    ]
+    assert {trace.name for trace in dotted} >= {"etgp-linear, fit", "svgp-separate, fit"}
+    reference = {line.name: line for line in explorer.records["classes"].lines[:4]}
+    for trace in dotted:
+        assert trace.line.dash == "dot"
+        line = reference[trace.name.removesuffix(", fit")]
+        assert trace.y[-1] == pytest.approx(line.y[-1], rel=0.5)
+    explorer.set(quantity="memory")
+    assert explorer.controls["fit"].layout.display == "none"  # there is no such model of memory
+
+
+def test_predict_then_reveal(explorer):
+    explorer._choose_preset("Predict, then reveal")
+    shown = {line.name: line for line in explorer.records["classes"].lines if line.kind != "guess"}
+    assert all(len(line.x) == 1 for line in shown.values())
+    assert "press reveal" in explorer.summary
+    assert "times as long" not in explorer.summary
+    truth = {line.name: line for line in explorer._truth(explorer.state).lines}
+    first = next(line for name, line in truth.items() if name.startswith("svgp"))
+    explorer.on_click("classes", "xy", first.x[-1], first.y[-1])  # exactly where it will be
+    slope = np.log(first.y[-1] / first.y[0]) / np.log(first.x[-1] / first.x[0])
+    assert explorer.state.guess_svgp == pytest.approx(slope, abs=0.026)
+    explorer.set(sketch="etgp")
+    explorer.on_click("classes", "xy", 20.0, 1000.0)
+    assert explorer.state.guess_etgp == 2.0
+    explorer.reveal()
+    lines = [line for line in explorer.records["classes"].lines if line.kind == "reference"]
+    assert all(len(line.x) > 1 for line in lines)
+    assert "Your prediction scores" in explorer.summary
+    assert "furthest off for ETGP LINEAR" in explorer.summary
+    assert "too high at the largest C" in explorer.summary
+
+
+def test_a_perfect_prediction_scores_100():
+    x, y = np.array([2.0, 20.0]), np.array([1.0, 10.0])
+    line = Line("tgp", "TGP", "measured", x, y, y, y)
+    curves = timing.Curves(("tgp",), (line,), "", "", True)
+    assert score(curves, {"tgp": 1.0}).points == 100
+    assert score(curves, {"tgp": 0.5}).points == 50  # off by √10
+    assert score(curves, {"tgp": 2.0}).points == 0
+    assert score(curves, {"etgp-linear": 2.0}) is None
+
+
+def test_there_is_a_progress_bar_from_the_first_turn(explorer):
+    assert explorer._bar.value == ""
+    explorer.run()
+    assert "<progress" in explorer._bar.value
+    while FakeRace.made[0].turns < 3:
+        time.sleep(0.01)
+    explorer.pause()
+    wait_for_the_end(explorer)
+    share = float(explorer._bar.value.partition("value='")[2].partition("'")[0])
+    assert 0.0 < share < 1.0
+    explorer.run()
+    wait_for_the_end(explorer)
+    assert "value='1.000'" in explorer._bar.value

@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
-from etgp_viz.figures import optimisers
+from etgp_viz.figures import optimisers, regions, style
 from etgp_viz.figures.print import inference as print_inference
 from etgp_viz.records.live_training import Trainings, compare
 
@@ -54,3 +55,50 @@ def test_the_printed_trainings_are_the_same(trainings):
         "ELBO, nats",
         "seconds, without compiling",
     )
+
+
+# Decision regions -----------------------------------------------------------------------------
+
+
+def classes(p: np.ndarray, **fields: np.ndarray) -> SimpleNamespace:
+    window = SimpleNamespace(x=np.arange(float(p.shape[2])), y=np.arange(float(p.shape[1])))
+    points = {"Z": np.array([[1.0, 0.5]]), "trail": np.array([[[0.0, 0.5]]])}
+    return SimpleNamespace(probabilities=p, window=window, **(points | fields))
+
+
+def test_regions_have_the_colour_of_the_likeliest_class_and_are_pale_where_unsure():
+    p = np.full((3, 8, 8), 1 / 3)
+    p[:, :4, :4] = np.array([1.0, 0.0, 0.0])[:, None, None]  # at the lower left class 1 is certain
+    p[:, :4, 4:] = np.array([0.0, 0.0, 1.0])[:, None, None]  # at the lower right class 3
+    pixels = regions.paint(classes(p))
+    lower_left, lower_right, upper_left = pixels[-1, 0], pixels[-1, -1], pixels[0, 0]
+    np.testing.assert_allclose(lower_left[:3], to_rgb(style.PALETTE[0]))
+    np.testing.assert_allclose(lower_right[:3], to_rgb(style.PALETTE[2]))
+    np.testing.assert_allclose([lower_left[3], upper_left[3]], [regions.FULL, regions.FAINT])
+
+
+def test_regions_are_smooth():
+    """Between two points of the window, opacity changes little by little."""
+    share = np.linspace(0.5, 0.8, 5)  # where the entropy is above half its maximum
+    p = np.stack([np.tile(share, (5, 1)), np.tile(1.0 - share, (5, 1))])
+    opacity = regions.paint(classes(p))[0, :, 3]
+    assert len(opacity) == 15
+    assert np.max(np.abs(np.diff(opacity))) < 0.05
+
+
+def test_half_the_entropy_is_a_grey_line():
+    p = np.tile(np.linspace(0.5, 1.0, 30), (30, 1))
+    pixels = regions.paint(classes(np.stack([p, 1.0 - p])))
+    grey = np.linalg.norm(pixels[..., :3] - to_rgb(style.NEUTRAL), axis=-1) < 0.15
+    columns = np.unique(np.nonzero(grey)[1])
+    top = 0.5 + 0.5 * columns / (pixels.shape[1] - 1)
+    entropy = -(top * np.log2(top) + (1 - top) * np.log2(1 - top))
+    assert len(columns)
+    np.testing.assert_allclose(entropy, 0.5, atol=0.05)
+
+
+def test_inducing_points_are_crosses_at_the_end_of_their_trails():
+    record = classes(np.full((2, 3, 3), 0.5))
+    assert regions.trails(record.trail, record.Z) == "M0.000,0.500L1.000,0.500"
+    arm = regions.ARM * 2.0
+    assert regions.crosses(record.Z, record.window).startswith(f"M{1 - arm:.3f},0.500")

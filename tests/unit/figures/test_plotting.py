@@ -1,6 +1,7 @@
 """What pictures share: axes that hold, labels that keep apart, colours, and the table."""
 
 import io
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pandas as pd
@@ -75,6 +76,9 @@ def test_an_axis_holds_grows_and_fits_again():
     assert grown[0] == low
     assert grown[1] > 6.0  # with room, or it would grow at every step
     assert fit([0.0, 1.0], refit=True)[1] < 1.2
+    assert fit([0.0, 100.0])[1] > 100.0
+    assert fit([0.0, 30.0])[1] > 100.0  # still a fair share of the frame
+    assert fit([0.0, 4.0])[1] < 5.0  # it shrinks again
     assert plotting.fitted(np.array([2.0, 2.0]), plotting.MARGIN) == [1.0, 3.0]
 
 
@@ -116,3 +120,70 @@ def test_colours_and_names_of_classes():
     assert style.process(11) == "f¹²"
     assert plotting.translucent("#0072B2", 0.5) == "rgba(0, 114, 178, 0.5)"
     assert plotting.translucent("rgb(1, 2, 3)", 0.5) == "rgba(1, 2, 3, 0.5)"
+
+
+def test_text_and_lines_grow_alike_and_back():
+    x = np.arange(3.0)
+    fig = plotting.figure(
+        [
+            plotting.band(x, np.zeros((2, 3)), "band", style.NEUTRAL),
+            plotting.line(x, x, "f₀", style.NEUTRAL, width=style.HERO_WIDTH),
+            plotting.line(x, x, "f", style.PALETTE[0]),
+        ],
+        300,
+        {"r": 50},
+        xaxis=plotting.axis("x"),
+    )
+    before = fig.to_plotly_json()
+    plotting.enlarge(fig, plotting.PRESENT_SCALE)
+    edge, hero, other = (trace.line.width for trace in fig.data)
+    assert edge == 0  # invisible edges stay invisible
+    assert hero / other == pytest.approx(style.HERO_WIDTH / style.LINE_WIDTH)
+    assert fig.layout.font.size == fig.layout.xaxis.title.font.size == pytest.approx(24)
+    assert fig.layout.margin.l == pytest.approx(style.TEMPLATE.layout.margin.l * 24 / 13)
+    plotting.enlarge(fig, 1.0)
+    assert fig.data[1].line.width == pytest.approx(style.HERO_WIDTH)
+    assert fig.layout.margin.r == pytest.approx(before["layout"]["margin"]["r"])
+
+
+def test_maps_that_are_compared_have_one_colour_scale():
+    def record(top):
+        return Matrix(np.arange(2.0), np.array([[top, 0.0], [0.0, top]]), "K")
+
+    figures = [flow.matrix.make(record(top)) for top in (1.0, 9.0)]
+    plotting.share_colours(figures)
+    assert [fig.data[0].zmax for fig in figures] == [9.0, 9.0]
+    flow.matrix.update(figures[0], record(1.5))
+    plotting.share_colours(figures)
+    assert [fig.data[0].zmax for fig in figures] == [9.0, 9.0]
+    flow.matrix.update(figures[0], record(20.0))
+    plotting.share_colours(figures)
+    assert [fig.data[0].zmin for fig in figures] == [-20.0, -20.0]
+
+
+def test_heat_maps_are_square():
+    fig = flow.matrix.make(Matrix(np.arange(2.0), np.eye(2), "K"))
+    assert fig.layout.yaxis.scaleanchor == "x"
+    assert fig.layout.xaxis.constrain == fig.layout.yaxis.constrain == "domain"
+
+
+def test_a_table_for_reading_names_every_trace_and_stays_short():
+    x = np.linspace(0.0, 1.0, 500)
+    fig = plotting.figure([plotting.line(x, x**2, "squares", style.NEUTRAL)], 300, {})
+    table = ET.fromstring(plotting.html_tables({"curve": fig})).find("table")
+    assert table.find("caption").text == "curve"
+    assert [head.text for head in table.iter("th")] == ["trace", "x", "y"]
+    rows = [[cell.text for cell in row.iter("td")] for row in table.find("tbody")]
+    assert 40 <= len(rows) <= plotting.MAX_TABLE_ROWS
+    assert {name for name, _, _ in rows} == {"squares"}
+    x, y = np.array([row[1:] for row in rows], dtype=float).T
+    np.testing.assert_allclose(y, x**2, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", [go.Bar, go.Scatter, go.Heatmap, go.Contour])
+def test_every_kind_of_trace_is_enlarged_and_made_small_again(kind):
+    fig = plotting.figure([kind(x=[1, 2], y=[1, 2])], 100, {"l": 10, "r": 10, "t": 10, "b": 10})
+    plotting.enlarge(fig, 2.0)
+    assert (fig.layout.margin.l, fig.layout.font.size) == (20, 2 * style.TEXT_SIZE)
+    plotting.enlarge(fig, 1.0)
+    assert (fig.layout.margin.l, fig.layout.font.size) == (10, style.TEXT_SIZE)

@@ -7,7 +7,7 @@ import pytest
 from etgp_viz import timing
 from etgp_viz.figures import timing as figures
 from etgp_viz.figures.print import timing as print_timing
-from etgp_viz.records.timing import KINDS
+from etgp_viz.records.timing import KINDS, QUANTITIES
 from tests.unit.timing.test_analysis import table_of, truth
 
 
@@ -17,7 +17,7 @@ def drawn(fig):
 
 
 def labels(fig):
-    return {label.text: label for label in fig.layout.annotations if label.visible}
+    return {label.text: label for label in fig.layout.annotations[:-1] if label.visible}
 
 
 def test_every_line_is_drawn_and_named_at_its_end():
@@ -34,6 +34,10 @@ def test_every_line_is_drawn_and_named_at_its_end():
     assert set(labels(fig)) == {"ETGP LINEAR", "SVGP shared", "SVGP batched"}
     assert labels(fig)["ETGP LINEAR"].x == pytest.approx(np.log10(50))
     assert fig.layout.yaxis.type == "log"
+    units = {"ms": 1e-3, "s": 1.0}
+    values = [float(text.split()[0]) * units[text.split()[1]] for text in ticks(fig)]
+    np.testing.assert_allclose(values, fig.layout.yaxis.tickvals)
+    assert len(fig.layout.yaxis.tickvals) >= 2
     low, high = fig.layout.yaxis.range
     assert 10**low < table["step_low"].min() < table["step_high"].max() < 10**high
 
@@ -60,7 +64,10 @@ def test_a_reference_lies_behind():
     ours, theirs = table_of(truth, classes=(2, 10)), table_of(lambda *a: 2 * truth(*a))
     fig = figures.make(timing.curves(ours, reference=theirs))
     assert len(drawn(fig)["etgp-linear, reference"].x) == 3
-    assert labels(fig)["ETGP LINEAR"].x == pytest.approx(1.0)
+    assert labels(fig)["ETGP LINEAR, here"].x == pytest.approx(1.0)
+    assert labels(fig)["ETGP LINEAR (reference)"].x == pytest.approx(np.log10(50))
+    assert "strong: this machine" in fig.layout.annotations[-1].text
+    assert "pale: the reference run" in fig.layout.annotations[-1].text
     alone = timing.curves(ours.iloc[:0], reference=theirs)
     figures.update(fig, alone)
     assert "ETGP LINEAR (reference)" in labels(fig)
@@ -119,3 +126,58 @@ def test_the_micro_lab_s_picture():
     assert "C factors, tf.map_fn" in labels(fig)
     with pytest.raises(ValueError, match="num_inducing: expected one of 5, 100"):
         timing.cholesky_curves(table, 7)
+
+
+# Axes that can be read ------------------------------------------------------------------------
+
+
+def ticks(fig):
+    return list(fig.layout.yaxis.ticktext)
+
+
+def test_times_are_read_in_milliseconds_and_seconds():
+    fig = figures.make(timing.curves(timing.reference(), "first_step"))
+    assert {"1 s", "10 s"} <= set(ticks(fig))
+    fig = figures.make(timing.curves(timing.reference(), "step"))
+    assert {"10 ms", "100 ms"} <= set(ticks(fig))
+    low, high = fig.layout.yaxis.range
+    places = np.log10(fig.layout.yaxis.tickvals)
+    assert np.all((places >= low) & (places <= high))
+
+
+@pytest.mark.parametrize("quantity", list(QUANTITIES))
+@pytest.mark.parametrize("log", [True, False])
+def test_every_axis_has_a_few_ticks_with_their_unit(quantity, log):
+    table = timing.reference()
+    fig = figures.make(timing.curves(table, quantity, log=log, rows=1000))
+    assert 3 <= len(ticks(fig)) <= figures.MAX_TICKS
+    assert len(set(ticks(fig))) == len(ticks(fig))
+    assert all(len(text) <= 12 and "e+" not in text for text in ticks(fig))
+    unit = {"memory": ("MiB", "GiB"), "operations": ("on", "d", "10¹²")}.get(quantity, ("s",))
+    assert all(text == "0" or text.endswith(unit) for text in ticks(fig))
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [(0.001, "seconds", "1 ms"), (0.02, "seconds", "20 ms"), (30.0, "seconds", "30 s"),
+     (2e-6, "seconds", "2 µs"), (100.0, "MiB", "100 MiB"), (2048.0, "MiB", "2 GiB"),
+     (1e6, "", "1 million"), (1000.0, "MiB", "1000 MiB")],
+)  # fmt: skip
+def test_a_tick_is_a_short_number(value, unit, text):
+    assert figures._text(value, unit) == text
+
+
+def test_a_prediction_is_named_while_the_truth_is_hidden():
+    table = table_of(truth)
+    record = timing.curves(table, guess={"etgp-linear": 1.0}, hide=True, fit=True)
+    fig = figures.make(record)
+    assert len(drawn(fig)["etgp-linear, measured"].x) == 1
+    assert "ETGP LINEAR (your line)" in labels(fig)
+    assert "svgp-shared, fit" not in drawn(fig)
+
+
+def test_a_prediction_needs_more_than_the_first_point_of_a_race():
+    own, reference = table_of(truth, classes=(2,)), table_of(lambda *a: 2 * truth(*a))
+    record = timing.curves(own, reference=reference, guess={"etgp-linear": 1.0}, hide=True)
+    guess = next(line for line in record.lines if line.kind == "guess")
+    assert len(guess.x) == 3

@@ -19,8 +19,9 @@ def test_a_notebook_agrees_with_the_setting(path):
     )
 
 
-def test_the_readme_agrees_with_the_setting(monkeypatch):
-    text = colab_cells.README.read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", colab_cells.DOCUMENTS, ids=lambda path: path.name)
+def test_a_document_agrees_with_the_setting(path, monkeypatch):
+    text = path.read_text(encoding="utf-8")
     assert text == colab_cells.with_links(text), "run: python tools/colab_cells.py"
     monkeypatch.setattr(colab_cells, "published", lambda: ("somebody/else", "next"))
     assert "(https://mybinder.org/v2/gh/somebody/else/next?" in colab_cells.with_links(text)

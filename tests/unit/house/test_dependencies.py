@@ -90,8 +90,8 @@ def test_every_bound_says_what_was_tested_and_no_more(requirement):
 
 #: What `etgp-viz-light` does without: the model, and experiments on many processes.
 HEAVY = {
-    "check-shapes", "distributed", "gpflow", "setuptools", "tensorflow", "tensorflow-probability",
-    "tf-keras",
+    "check-shapes", "cryptography", "distributed", "gpflow", "setuptools", "tensorflow",
+    "tensorflow-probability", "tf-keras",
 }  # fmt: skip
 
 

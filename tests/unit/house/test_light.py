@@ -31,6 +31,7 @@ CLI = "from etgp_viz.cli import main; sys.exit(main(sys.argv[1:]))"
         ("from etgp_viz import datasets; print(datasets.load('iris'))", "Dataset('iris'"),
         ("from etgp_viz import experiments; print(experiments.reference().shape)", "("),
         ("from etgp_viz import timing; print(timing.describe(timing.reference())[0])", "C ="),
+        ("from etgp_viz.explorers import PosteriorExplorer as E; print(E().summary)", "the band"),
         ("from etgp_viz.explorers import ResultsExplorer as E; print(E().summary)", "Best on"),
         ("from etgp_viz.explorers import TimingExplorer as E; print(E().summary)", "Reference"),
         ("from etgp_viz.explorers import TimingExplorer as E; print(E().picture()[1:4])", "PNG"),

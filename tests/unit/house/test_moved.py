@@ -79,15 +79,25 @@ def report(name):
 print(json.dumps({name: report(name) for name in sys.argv[1:]}))
 """
 
+# Runs lines of code; what version 0.1 promised must work, with FutureWarnings as errors or without.
 RUN_LINES = """
-import sys, traceback
+import json, sys, traceback, warnings
 
-for line in sys.argv[1:]:
-    try:
-        exec(line, {})
-    except Exception:
-        print(line, traceback.format_exc(limit=1).splitlines()[-1], sep=": ")
+for category, lines in json.load(sys.stdin):
+    warnings.simplefilter(category, FutureWarning)
+    for line in lines:
+        try:
+            exec(line, {})
+        except Exception:
+            print(line, traceback.format_exc(limit=1).splitlines()[-1], sep=": ")
 """
+SAME_MODULE = (
+    "import etgp_viz.warping\n"
+    "from etgp_viz.warping import Matrix\n"
+    "from etgp_viz.records import flow\n"
+    "assert etgp_viz.warping is flow and Matrix is flow.Matrix\n"
+    "assert flow.__name__ == flow.__spec__.name == 'etgp_viz.records.flow'\n"
+)
 
 
 def is_gone(module):
@@ -98,16 +108,11 @@ def is_gone(module):
 GONE = [module for module in OLD_MODULES if is_gone(module)]
 
 
-def run(code, *arguments, options=()):
-    command = [sys.executable, *options, "-c", code, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent)
+def run(code, *arguments, **options):
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-@pytest.fixture(scope="module")
-def messages():
-    return json.loads(run(IMPORT_TWICE, *GONE))
 
 
 def test_the_list_is_that_of_version_0_1():
@@ -117,53 +122,27 @@ def test_the_list_is_that_of_version_0_1():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", GONE)
-def test_a_moved_module_is_found_with_one_warning(messages, module):
-    (first,) = messages[module]["first"]
-    assert re.fullmatch(rf"{re.escape(module)} has moved: import etgp_viz\.[.\w]+ instead", first)
-    assert messages[module]["later"] == []
-
-
-@pytest.mark.slow
-def test_modules_that_stayed_are_imported_without_a_warning():
+def test_modules_are_found_with_one_warning_if_they_moved_and_with_none_if_they_stayed():
     stayed = [module for module in OLD_MODULES if not is_gone(module)]
-    said = json.loads(run(IMPORT_TWICE, *stayed))
-    assert {module: texts for module, texts in said.items() if texts["first"]} == {}
+    said = json.loads(run(IMPORT_TWICE, *stayed, *GONE))
+    assert {module: said[module] for module in stayed if said[module]["first"]} == {}
+    for module in GONE:
+        (first,) = said[module]["first"]
+        form = rf"{re.escape(module)} has moved: import etgp_viz\.[.\w]+ instead"
+        assert re.fullmatch(form, first), module
+        assert said[module]["later"] == [], module
 
 
 @pytest.mark.slow
-def test_public_names_work_without_a_warning():
-    lines = [f"from etgp_viz import {name}" for name in PUBLIC_NAMES.split()]
-    assert run(RUN_LINES, *lines, options=["-W", "error::FutureWarning"]) == ""
-
-
-@pytest.mark.slow
-def test_public_modules_have_all_their_names():
-    lines = [
+def test_public_names_work_without_a_warning_and_earlier_imports_still_work():
+    public = [f"from etgp_viz import {name}" for name in PUBLIC_NAMES.split()]
+    of_modules = [
         f"from etgp_viz import {module}; {module}.{name}"
         for module, names in NAMES.items()
         for name in names
     ]
-    assert run(RUN_LINES, *lines, options=["-W", "error::FutureWarning"]) == ""
-
-
-@pytest.mark.slow
-def test_imports_of_notebooks_and_scripts_work():
-    assert run(RUN_LINES, *IMPORTS) == ""
-
-
-@pytest.mark.slow
-def test_a_moved_module_is_the_module_at_its_new_home():
-    code = (
-        "import warnings\n"
-        "warnings.simplefilter('ignore', FutureWarning)\n"
-        "import etgp_viz.warping\n"
-        "from etgp_viz.warping import Matrix\n"
-        "from etgp_viz.records import flow\n"
-        "assert etgp_viz.warping is flow and Matrix is flow.Matrix\n"
-        "assert flow.__name__ == flow.__spec__.name == 'etgp_viz.records.flow'\n"
-    )
-    run(code)
+    lines = [("error", public + of_modules), ("ignore", [*IMPORTS, SAME_MODULE])]
+    assert run(RUN_LINES, input=json.dumps(lines)) == ""
 
 
 def test_a_module_that_never_was_is_still_an_error():

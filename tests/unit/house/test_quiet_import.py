@@ -25,16 +25,6 @@ def test_importing_the_package_loads_no_tensorflow():
 
 
 @pytest.mark.slow
-def test_everything_is_imported_and_used_without_a_word():
-    done = run(
-        "import etgp_viz\n"
-        "for name in etgp_viz.__all__: getattr(etgp_viz, name)\n"
-        "etgp_viz.backend.tf.constant(1.0)"
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-@pytest.mark.slow
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="only later Pythons warn there")
 def test_the_first_import_after_an_installation_is_quiet_too(tmp_path):
     """Nothing is compiled then, and what GPflow 2.9 has in its strings makes Python 3.12 warn."""
@@ -44,21 +34,23 @@ def test_the_first_import_after_an_installation_is_quiet_too(tmp_path):
 
 
 @pytest.mark.slow
-def test_every_kind_of_model_trains_and_predicts_without_a_word():
+def test_everything_is_imported_trained_and_used_without_a_word():
     """On some processors TensorFlow complains in its own log, past Python's warnings."""
     done = run(
+        "import etgp_viz\n"
+        "for name in etgp_viz.__all__: getattr(etgp_viz, name)\n"
         "import numpy as np\n"
         "from etgp_viz import build, fit\n"
-        "from etgp_viz.rivals.names import MODELS\n"
         "X = np.random.default_rng(0).normal(size=(30, 2))\n"
         "Y = np.digitize(X[:, :1], [-0.5, 0.5])\n"
-        "for name in ('etgp-tanh', 'svgp-nnet', 'svgp-deep', 'tgp', 'network', 'boosting'):\n"
-        "    kind = MODELS[name]\n"
+        "for name in ('etgp-tanh', 'svgp-nnet'):\n"
         "    model = build(name, X, 3, num_inducing=4)\n"
-        "    if kind.is_trained_by_fit: fit(model, (X, Y), epochs=2, progress=False)\n"
-        "    else: model.train((X, Y))\n"
+        "    fit(model, (X, Y), epochs=2, progress=False)\n"
         "    model.predict_y(X)\n"
         "    if name.startswith('etgp'): model.predict_y(X, samples=3)\n"
+        "model = build('boosting', X, 3)\n"
+        "model.train((X, Y))\n"
+        "model.predict_y(X)\n"
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

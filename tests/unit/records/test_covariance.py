@@ -122,6 +122,17 @@ def test_joint_is_symmetric_and_positive_semi_definite() -> None:
     assert np.linalg.eigvalsh(joint).min() > -1e-10
 
 
+@pytest.mark.parametrize("level", [-50.0, 0.0, 50.0])
+def test_a_constant_process_has_no_correlation(level) -> None:
+    """Its coefficients are rounding errors, which grow with its level."""
+    linear = np.stack([np.ones((2, N)), np.zeros((2, N))], axis=-1)
+    linear[1] = (0.0, level)
+    series = covariance.hermite_series(K, flows.Linear(), linear)
+    correlation = covariance.correlation_at_equal_inputs(series)
+    assert np.isnan(correlation[[0, 1, 1], [1, 0, 1]]).all()
+    np.testing.assert_allclose(correlation[0, 0], 1.0)
+
+
 def test_correlation_at_equal_inputs() -> None:
     linear = np.stack([A, np.zeros((C, N))], axis=-1)
     series = covariance.hermite_series(K, flows.Linear(), linear)
@@ -152,7 +163,7 @@ def test_empirical_standard_error_is_the_spread_of_repeated_estimates() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"K": K - np.diag(np.diag(K))}, "K: .*positive variance"),
+        ({"K": K - np.diag(np.diag(K))}, "K: .*positive semidefinite"),
         ({"order": 0}, "order"),
         ({"order": MAX_ORDER + 1}, "order"),
         ({"tolerance": 0.0}, "tolerance"),

@@ -8,6 +8,9 @@ from scipy.special import log_softmax
 from etgp_viz import build
 from etgp_viz.datasets import toys
 from etgp_viz.records import inference as inference_records
+from etgp_viz.records.glance import Glance
+
+NO_POINTS = np.empty((0, 2)), np.empty((0, 0, 2))
 
 
 def new_model(flow, data, C=3, **options):
@@ -107,15 +110,35 @@ def test_a_window_holds_the_data_in_square_cells():
     )
 
 
-def test_strength_and_uncertainty_go_from_one_extreme_to_the_other():
-    p = np.array([[1 / 3, 1.0, 0.5], [1 / 3, 0.0, 0.5], [1 / 3, 0.0, 0.0]])
-    toy = toys.waves(10, 3)
-    record = inference_records.Classes(
-        inference_records.Window(np.arange(3.0), None), p, toy.X, toy.Y, 0, 0.0
-    )
-    np.testing.assert_allclose(record.strength, [0.0, 1.0, 0.25], atol=1e-12)
-    np.testing.assert_allclose(record.uncertainty, [1.0, 0.0, np.log(2) / np.log(3)], atol=1e-12)
-    assert record.winner[1] == 0
+@pytest.mark.parametrize("name", ["waves", "moons"])
+def test_a_glance_shows_what_a_look_shows(name):
+    toy = toys.TOYS[name](40, 3)
+    model = disturbed("linear", toy)
+    where, data = inference_records.window(toy.X), (toy.X, toy.Y)
+    beliefs = inference_records.look(model, where, data, samples=4)
+    glance = Glance(model)
+    latent, point = glance(where, data, beliefs.latent.cut, np.ones((2, *beliefs.point.Z.shape)))
+    for field in ("mean", "deviation", "prior", "Z"):
+        expected = getattr(beliefs.latent, field)
+        np.testing.assert_allclose(getattr(latent, field), expected, atol=1e-9)
+    np.testing.assert_allclose(point.probabilities, beliefs.point.probabilities, atol=0.05)
+    assert np.mean(np.abs(point.probabilities - beliefs.point.probabilities)) < 0.005
+    assert point.accuracy == pytest.approx(beliefs.point.accuracy, abs=0.03)
+    assert point.is_glance
+    assert point.trail.shape == (2, *point.Z.shape)
+    bayes = glance.bayes(where, data, 4)
+    difference = np.abs(bayes.probabilities - beliefs.bayes.probabilities)
+    assert np.mean(difference) < 0.01
+    assert bayes.samples == 4
+
+
+def test_points_inside_a_window_do_not_move_it():
+    X = toys.moons(100, 3).X
+    where = inference_records.window(X)
+    inside, outside = np.array([[where.x[1], where.y[1]]]), np.array([[where.x[-1] + 1.0, 0.0]])
+    same = inference_records.window(X, beside=inside)
+    np.testing.assert_array_equal(same.inputs, where.inputs)
+    assert inference_records.window(X, beside=outside).x[-1] > where.x[-1] + 1.0
 
 
 def test_errors_of_quadrature_and_of_monte_carlo():
@@ -226,9 +249,9 @@ def test_the_edge_of_a_window_is_all_around_it():
     toy = toys.moons(10, 3)
     where = inference_records.Window(np.arange(3.0), np.arange(2.0))
     p = np.array([[[1.0, 0.5, 1.0], [0.5, 1.0, 0.5]], [[0.0, 0.5, 0.0], [0.5, 0.0, 0.5]]])
-    record = inference_records.Classes(where, p, toy.X, toy.Y, 0, 0.0)
+    record = inference_records.Classes(where, p, toy.X, toy.Y, 0, 0.0, *NO_POINTS)
     assert record.confidence_at_edge == pytest.approx(0.75)
     line = inference_records.Classes(
-        inference_records.Window(np.arange(3.0), None), p[:, 0], toy.X, toy.Y, 0, 0.0
+        inference_records.Window(np.arange(3.0), None), p[:, 0], toy.X, toy.Y, 0, 0.0, *NO_POINTS
     )
     assert line.confidence_at_edge == 1.0

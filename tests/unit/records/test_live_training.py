@@ -5,7 +5,7 @@ import pytest
 
 from etgp_viz import build, fit
 from etgp_viz.datasets import toys
-from etgp_viz.records.live_training import POINTS, LiveTraining
+from etgp_viz.records.live_training import POINTS, TRAIL_LENGTH, LiveTraining
 
 TOY = toys.waves(60, 3)
 DATA = TOY.X, TOY.Y
@@ -112,3 +112,111 @@ def test_the_expected_log_likelihood_is_that_of_the_model():
     curve = training.curve()
     assert curve.expected[0] == pytest.approx(expected, rel=1e-9)
     assert (curve.kl[0], curve.penalty[0]) == pytest.approx((kl, penalty))
+
+
+# Data that change -----------------------------------------------------------------------------
+
+MORE = np.vstack([TOY.X, [[0.3], [-1.2]]]), np.vstack([TOY.Y, [[0], [2]]])
+
+
+def growing(model=None, **options):
+    options = {"learning_rate": 0.05, "capacity": 70, **options}
+    return LiveTraining(model or new_model(dropout=0.3), DATA, **options)
+
+
+@pytest.fixture(scope="module")
+def grown():
+    """A training of ten steps, then of ten with two more rows; and what it was in between."""
+    training = growing()
+    training.step(10)
+    saved, before = training.save(), training.model.q_mu.numpy()
+    training.replace_data(MORE)
+    kept = training.model.q_mu.numpy()
+    training.step(10)
+    return training, saved, before, kept
+
+
+@pytest.mark.slow
+def test_rows_up_to_the_capacity_count_for_nothing(grown):
+    plain = LiveTraining(new_model(dropout=0.3), DATA, learning_rate=0.05)
+    plain.step(10)
+    np.testing.assert_allclose(grown[0].curve().elbo[:10], plain.curve().elbo, rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_more_rows_keep_the_parameters_and_the_compiled_step(grown):
+    training, _, before, kept = grown
+    np.testing.assert_array_equal(kept, before)
+    assert len(training._optimiser._compiled) == 1
+    assert training.steps == 20
+    assert training.history == [(10, 0.05), (10, 0.05)]
+    training.model.network.dropout = 0.0
+    rows = MORE[0], MORE[1]
+    expected = float(training.model.elbo(rows, samples=None))
+    training._load()
+    batch = training._optimiser._batch(None)
+    found = float(training.model.elbo(batch[:2], samples=None, weights=batch[2]))
+    training.model.network.dropout = 0.3
+    # The model's `num_data` of 60 stands for all rows; weights count each row once.
+    scaled = expected + float(training.model.prior_kl() + training.model.network.prior_penalty())
+    scaled *= 62 / 60
+    scaled -= float(training.model.prior_kl() + training.model.network.prior_penalty())
+    assert found == pytest.approx(scaled, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_a_training_returns_to_an_earlier_moment(grown):
+    training, saved, before, _ = grown
+    then = training.curve(), training.trail(), training.save()
+    training.restore(saved)
+    assert (training.steps, len(training.data[0])) == (10, 60)
+    np.testing.assert_array_equal(training.model.q_mu.numpy(), before)
+    training.replace_data(MORE)
+    training.step(10)
+    np.testing.assert_allclose(training.curve().elbo, then[0].elbo, rtol=1e-9)
+    np.testing.assert_allclose(training.trail(), then[1], rtol=1e-9)
+    assert training.history == list(then[2].history)
+    assert len(training._optimiser._compiled) == 1
+
+
+@pytest.mark.slow
+def test_a_new_training_takes_over_the_compiled_step(grown):
+    training, saved, *_ = grown
+    fresh = training.restarted(new_model(dropout=0.3), DATA, learning_rate=0.05)
+    assert (fresh.steps, fresh.history) == (0, [])
+    fresh.step(10)
+    np.testing.assert_allclose([elbo for elbo, *_ in saved.measured], fresh.curve().elbo, rtol=1e-9)
+    assert len(training._optimiser._compiled) == 1
+
+
+@pytest.mark.slow
+def test_mini_batches_of_growing_data_are_those_of_fit():
+    settings = {"batch_size": 20, "seed": 3}
+    by_fit = new_model(dropout=0.3)
+    result = fit(by_fit, DATA, epochs=3, progress=False, learning_rate=0.05, **settings)
+    training = growing(**settings)
+    training.step(9)
+    elbos = training.curve().elbo.reshape(3, 3).mean(axis=1)
+    np.testing.assert_allclose(elbos, result.elbo, rtol=1e-6)
+    training.replace_data(MORE)
+    training.step(4)  # 62 rows are three batches, and the rest waits for the next epoch
+    assert len(training._optimiser._compiled) == 1
+
+
+def test_the_trail_of_the_inducing_points_is_where_they_were():
+    training = stubbed(np.arange(1000.0))
+    assert training.trail().shape == (0, 5, 1)
+    training.step(11)
+    np.testing.assert_array_equal(training.trail(), [TOY.X[:5]] * 3)
+    training.step(900)
+    assert len(training.trail()) == TRAIL_LENGTH
+
+
+@pytest.mark.parametrize(
+    ("capacity", "message"), [(None, "capacity: expected"), (61, "data: expected")]
+)
+def test_rows_without_room(capacity, message):
+    training = LiveTraining(new_model(), DATA, capacity=capacity)
+    with pytest.raises(ValueError, match=message):
+        training.replace_data(MORE)
+    assert len(training.data[0]) == 60

@@ -112,3 +112,32 @@ def test_probabilities_are_those_of_the_softmax():
     F = prior.noise(3, 4, 7)
     expected = [[np.exp(F[c, n]) / sum(np.exp(F[:, n])) for n in range(7)] for c in range(4)]
     np.testing.assert_allclose(prior.probabilities(F), expected)
+
+
+def test_conditioned_draws_have_the_conditional_of_a_gaussian():
+    """Mean and covariance of f₀ given three values, against the textbook's block formulas."""
+    K = loop_kernel("matern32", 0.7, 2.0, 1.0)
+    places, values = [4, 17, 25], np.array([1.5, -0.5, 2.0])
+    noisy = K + prior.JITTER * 2.0 * np.eye(len(X))
+    A, B = noisy[np.ix_(places, places)], noisy[:, places]
+    mean, covariance = B @ np.linalg.solve(A, values), noisy - B @ np.linalg.solve(A, B.T)
+    draws = prior.condition(prior.draw(K, prior.noise(0, 4000, len(X))), K, places, values)
+    np.testing.assert_allclose(draws[:, places], np.tile(values, (4000, 1)), atol=1e-9)
+    variance = np.maximum(np.diag(covariance), 0.0)
+    error = np.abs(draws.mean(axis=0) - mean) / np.sqrt(variance / 4000 + 1e-8)
+    assert np.max(error) < 5.0
+    spread = np.sqrt((covariance**2 + np.outer(variance, variance)) / 4000) + 1e-4
+    assert np.max(np.abs(np.cov(draws.T) - covariance) / spread) < 5.0
+
+
+def test_conditioning_bends_the_same_draw():
+    """One draw and one point: f₀(x) + k(x, x*)/k(x*, x*)·(y* − f₀(x*)), input by input."""
+    K = loop_kernel("rbf", 1.0, 1.0, 1.0)
+    before = prior.draw(K, prior.noise(3, 1, len(X)))
+    after = prior.condition(before, K, [10], [2.0])
+    for n in range(len(X)):
+        by = (1.0 if n == 10 else K[n, 10] / (1.0 + prior.JITTER)) * (2.0 - before[0, 10])
+        assert after[0, n] == pytest.approx(before[0, n] + by, abs=1e-9)
+    np.testing.assert_array_equal(prior.condition(before, K, [], []), before)
+    with pytest.raises(ValueError, match="places: expected each input at most once"):
+        prior.condition(before, K, [1, 1], [0.0, 1.0])

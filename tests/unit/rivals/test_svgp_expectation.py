@@ -48,6 +48,20 @@ def test_gradients_equal_finite_differences():
             assert gradient[index] == pytest.approx((ends[0] - ends[1]) / (2 * h), abs=1e-7)
 
 
+def test_single_precision_has_six_digits():
+    mean, deviation = tf.constant(MEAN), tf.constant(DEVIATION)
+    results = {}
+    for precision in ("float64", "float32"):
+        with tf.GradientTape() as tape:
+            tape.watch([mean, deviation])
+            value = expected_log_softmax_of_gaussians(mean, deviation, NOISE, LABELS, precision)
+        results[precision] = [value, *tape.gradient(value, [mean, deviation])]
+    for quick, exact in zip(results["float32"], results["float64"], strict=True):
+        assert quick.dtype == tf.float64
+        assert not np.array_equal(quick, exact)
+        np.testing.assert_allclose(quick, exact, rtol=2e-6, atol=1e-6)
+
+
 def test_far_logits_stay_finite():
     value = expected_log_softmax_of_gaussians(1e4 * MEAN, DEVIATION, NOISE, LABELS)
     assert np.isfinite(value).all()

@@ -1,9 +1,11 @@
 """Slopes, speed-ups, the cost model and the sentences, on times whose truth is known."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from etgp_viz import timing
+from etgp_viz.timing import analysis, contestants
 from etgp_viz.timing.log import Measurement, Settings, tabulate
 
 CLASSES = (2, 10, 50)
@@ -287,3 +289,79 @@ def test_the_reference_run_is_whole(path):
 def test_a_panel_that_is_not_there_is_refused():
     with pytest.raises(ValueError, match="over: expected one of 'classes'"):
         timing.reference("num_inputs")
+
+
+@pytest.mark.parametrize("name", contestants.MODELS)
+def test_the_terms_of_the_cost_model_add_up_to_all_operations(name):
+    """But for the network's first layer, a part of the overhead; a class's own work names it so."""
+    size, model = contestants.Size(7, 1000, 50, 3), contestants.MODELS[name]
+    terms, count = analysis._cost_terms(name, size), contestants.operations(name, size)
+    outputs = 7 * model.num_params
+    first_layer = count["network"] - (count["network"] * outputs // (3 + outputs) if outputs else 0)
+    assert sum(terms.values()) == sum(count.values()) - first_layer + 1  # the overhead is one step
+    assert all(terms.values())
+    kernel = count["kernel"] + count["factors"] + count["solves"]
+    own = kernel * model.kernel_per_class + count["moments"] * model.process_per_class
+    assert terms.get("GP work of each class", 0) == own
+
+
+def test_terms_that_are_proportional_form_one_group():
+    columns = pd.DataFrame({"a": [1, 2, 4], "b": [4, 2, 1], "c": [3, 6, 12], "d": [4, 2, 1.01]})
+    assert analysis._groups(columns) == (("a", "c"), ("b",), ("d",))
+
+
+@pytest.mark.parametrize(
+    ("letters", "words"),
+    [
+        ("f", "ETGP LINEAR is faster than SVGP shared at every C in the race."),
+        ("e", "ETGP LINEAR is about as fast as SVGP shared at every C in the race."),
+        ("seeef", "slower up to C = 2, about equally fast from C = 5 to C = 20 and faster from "
+                  "C = 50 on."),
+        ("eesef", "about equally fast up to C = 5, slower at C = 10, about equally fast at C = 20 "
+                  "and faster from C = 50 on."),
+        ("fffss", "faster up to C = 10 and slower from C = 20 on."),
+        ("sfefe", "slower up to C = 2, faster at C = 5, about equally fast at C = 10, faster at "
+                  "C = 20 and about equally fast from C = 50 on."),
+    ],
+)  # fmt: skip
+def test_a_verdict_names_each_stretch_of_c(letters, words):
+    """An interval that only touches 1 decides nothing."""
+    intervals = {"s": (0.5, 0.999), "e": (1.0, 1.0), "f": (1.001, 2.0)}
+    low, high = zip(*(intervals[letter] for letter in letters), strict=True)
+    classes = (2, 5, 10, 20, 50)[: len(letters)]
+    ratios = pd.DataFrame({"classes": classes, "low": low, "high": high, "model": "svgp-shared"})
+    prefix = "" if len(letters) == 1 else "Compared with SVGP shared, ETGP LINEAR is "
+    assert analysis._verdict(None, ratios[::-1], "etgp-linear") == prefix + words
+
+
+def test_the_share_that_grows_is_that_of_the_fitted_cost():
+    table = table_of(lambda _, size: 0.1 * (10 + size.classes), models=("etgp-linear",))
+    text = "\n".join(timing.describe(table))
+    assert "83% of its step at C = 50 is spent on the flows, their network and the softmax" in text
+    assert "the other 17%, the one Gaussian process and the overhead, does not" in text
+    assert "The fit is within 0% of every measured time." in text
+    assert "from 1200.0 ms at C = 2 to 6000.0 ms at C = 50, a factor of 5.00 for 25 times" in text
+
+
+def test_an_interval_leaves_out_as_much_on_both_sides():
+    sample = np.linspace(0.0, 1.0, 1001)
+    assert analysis._interval(sample, 0.9) == pytest.approx((0.05, 0.95))
+    assert analysis._interval(sample, 0.5) == pytest.approx((0.25, 0.75))
+
+
+def test_draws_of_a_cell_spread_like_the_mean_of_its_sessions():
+    """With three sessions at −d, 0 and d, the variance of their mean is d²/3, unbiased."""
+    d = 0.5
+    sessions = [np.array([value]) for value in (-d, 0.0, d)]
+    draws = analysis.bootstrap({"cell": sessions}, size=20_000)
+    assert draws["cell"].std() == pytest.approx(d / np.sqrt(3.0), rel=0.03)
+
+
+def test_what_needs_two_sizes_or_two_sessions():
+    two = table_of(truth, classes=(2, 10), sessions=2)
+    np.testing.assert_allclose(timing.slopes(two)["slope"], [0.2, 0.8, 1.0], atol=1e-12)
+    assert "There was only one session" not in "\n".join(timing.describe(two))
+    assert "There was only one session" in "\n".join(timing.describe(table_of(truth, sessions=1)))
+    assert len(list(analysis._growth(two, "etgp-linear"))) == 2  # the growth, and which part grows
+    assert list(analysis._growth(two, "svgp-shared")) == []
+    assert list(analysis._growth(table_of(truth, classes=(5,)), "etgp-linear")) == []

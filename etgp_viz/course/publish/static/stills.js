@@ -52,7 +52,7 @@
       });
     });
     for (const plot of plots) {
-      plot.setAttribute("role", "img");
+      plot.setAttribute("role", "figure"); // an image may not hold the buttons that plotly shows
       plot.setAttribute("aria-label", still.querySelector("[role=status]").textContent);
     }
   }
@@ -67,6 +67,7 @@
   window.addEventListener("beforeprint", () => {
     document.body.classList.add("printing"); // shows every slide
     stills.forEach(draw);
+    document.querySelectorAll(".js-plotly-plot").forEach((plot) => Plotly.Plots.resize(plot));
   });
   window.addEventListener("afterprint", () => document.body.classList.remove("printing"));
 })();

@@ -1,0 +1,153 @@
+"""What lesson 00 opens with: a trained ETGP that reads digits, and what it costs to have C classes.
+
+The classifier comes with the package (``tools/reference_digits.py`` makes it), so that there is
+something to touch before anything has to be explained or trained.
+"""
+
+from pathlib import Path
+
+import ipywidgets as widgets
+import numpy as np
+from scipy.special import softmax
+
+from etgp_viz.course import small_figures
+
+__all__ = ["FILE", "TURNS", "CostOfClasses", "DigitReader"]
+
+FILE = Path(__file__).parents[1] / "reference" / "digits_classifier.npz"
+DRAWS = 200  # of f₀ and of the network, for each image
+
+#: what can be done to an image before it is read
+TURNS = {
+    "as it is": lambda image: image,
+    "upside down": lambda image: image[::-1, ::-1],
+    "on its side": lambda image: np.rot90(image),
+    "lower half erased": lambda image: np.vstack([image[:4], np.zeros((4, 8))]),
+    "only noise": lambda image: np.random.default_rng(0).permutation(image.ravel()).reshape(8, 8),
+}
+
+
+class DigitReader(widgets.VBox):
+    """Pick an image of a digit that the model has not seen, spoil it, and see what it says.
+
+    Attributes
+    ----------
+    image, turn : the two controls
+    probabilities : ``[draws, C]`` of the image that is shown
+    """
+
+    def __init__(self) -> None:
+        from etgp_viz import datasets
+        from etgp_viz.classifier.estimator import ETGPClassifier
+
+        self._model = ETGPClassifier.load(FILE).model_
+        inputs, labels = datasets.load("digits").xy("test")
+        self._images, self._labels = np.asarray(inputs).reshape(-1, 8, 8), np.asarray(labels)
+        words = {"style": {"description_width": "initial"}, "layout": {"width": "min(32em, 95%)"}}
+        self.image = widgets.IntSlider(
+            21, min=0, max=len(self._images) - 1, description="image number", **words
+        )
+        self.turn = widgets.Dropdown(options=list(TURNS), description="shown", **words)
+        self.picture, self.answer, self.sentence = (widgets.HTML() for _ in range(3))
+        for control in (self.image, self.turn):
+            control.observe(lambda _: self._show(), "value")
+        self._show()
+        both = widgets.HBox([self.picture, self.answer], layout={"flex_flow": "row wrap"})
+        super().__init__([self.image, self.turn, both, self.sentence])
+
+    def draws(self, image: np.ndarray) -> np.ndarray:
+        """Class probabilities ``[draws, C]`` of one image, over draws of f₀ and of the network."""
+        row = image.reshape(1, -1).astype(float)
+        f = self._model.predict_f_samples(row, DRAWS, seed=0, dropout=True).numpy()[:, 0]
+        return softmax(f, axis=1)
+
+    def _show(self) -> None:
+        image = TURNS[self.turn.value](self._images[self.image.value])
+        self.probabilities = self.draws(image)
+        mean = self.probabilities.mean(axis=0)
+        low, high = np.quantile(self.probabilities, [0.05, 0.95], axis=0)
+        first, second = np.argsort(mean)[::-1][:2]
+        said = (
+            f"“{first}” with probability {mean[first]:.2f}, then “{second}” with {mean[second]:.2f}"
+        )
+        names = [f"digit {digit}" for digit in range(len(mean))]
+        self.picture.value = small_figures.pixels(image, f"image {self.image.value}")
+        self.answer.value = small_figures.bars(mean, names, low, high, said)
+        label = self._labels[self.image.value]
+        spoilt = "" if self.turn.value == "as it is" else f" ({self.turn.value})"
+        truth = f"It was written as a {label}{spoilt}."
+        self.sentence.value = f"<p role='status'>The model says {said}. {truth}</p>"
+
+    @property
+    def page(self) -> str:
+        """What is shown now, for pages without a kernel."""
+        return (
+            f"<div class='idea'>{self.picture.value}{self.answer.value}{self.sentence.value}</div>"
+        )
+
+
+class CostOfClasses(small_figures.OneIdea):
+    """Seconds of one training step of two models, for C from 3 to 100.
+
+    The times come from the reference race. Beyond its largest C they follow the cost model that
+    was fitted to it, and the sentence says so.
+    """
+
+    models = ("etgp-linear", "svgp-separate")
+
+    def __init__(self) -> None:
+        from etgp_viz import timing
+
+        table = timing.reference()
+        settings = table.attrs["settings"]
+        self.measured = max(settings["classes"])
+        self._fits = {name: timing.fit_cost(table, name) for name in self.models}
+        self._size = {
+            "num_data": settings["num_data"][0],
+            "num_inducing": settings["num_inducing"][0],
+            "num_inputs": settings["num_inputs"],
+        }
+        super().__init__(self._bars, self._words, "classes C", 3, 100, 1, 3)
+
+    def seconds(self, classes: float) -> list[float]:
+        """Seconds of a step of each model."""
+        from etgp_viz.timing import Size
+
+        size = Size(classes=int(classes), **self._size)
+        return [float(fit.seconds(size)) for fit in self._fits.values() if fit is not None]
+
+    def _bars(self, classes: float) -> str:
+        longest = max(self.seconds(100))
+        shares = np.array(self.seconds(classes)) / longest
+        times = [f"{1e3 * value:.0f} ms" for value in self.seconds(classes)]
+        rows = "".join(
+            f"<text x='0' y='{34 * row + 20}' font-family='sans-serif' font-size='13' "
+            f"fill='currentColor'>{name}</text><rect x='150' y='{34 * row + 5}' "
+            f"width='{max(340 * share, 1):.1f}' height='22' fill='{colour}'/>"
+            f"<text x='{158 + 340 * share:.1f}' y='{34 * row + 21}' font-family='sans-serif' "
+            f"font-size='13' fill='currentColor'>{time}</text>"
+            for row, (name, share, colour, time) in enumerate(
+                zip(
+                    ("one GP (ETGP)", "C GPs (SVGP)"),
+                    shares,
+                    (small_figures.BLUE, small_figures.RED),
+                    times,
+                    strict=True,
+                )
+            )
+        )
+        return small_figures.svg(570, 72, rows, f"{times[0]} against {times[1]}")
+
+    def _words(self, classes: float) -> str:
+        etgp, svgp = self.seconds(classes)
+        number = small_figures.number
+        beyond = (
+            f" (Measured up to C = {self.measured}; beyond that, the fitted cost model.)"
+            if classes > self.measured
+            else ""
+        )
+        return (
+            f"With {number(int(classes))} classes, a training step of the SVGP takes "
+            f"{number(f'{svgp / etgp:.0f}', small_figures.RED)} times as long as one of the ETGP."
+            f"{beyond}"
+        )

@@ -1,0 +1,124 @@
+"""What the lessons open with: the digit reader, the cost of C classes, and the small pictures."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from etgp_viz import timing
+from etgp_viz.course import formulas, ideas
+from etgp_viz.course.first_look import TURNS, CostOfClasses, DigitReader
+from tests.unit.course.test_lesson_texts import NOTEBOOKS, prose
+
+LESSON_00 = re.sub(r"\s+", " ", prose(NOTEBOOKS[0]))
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return DigitReader()
+
+
+def said(reader, image, turn="as it is"):
+    """The likeliest digit, its probability, and the label."""
+    reader.image.value, reader.turn.value = image, turn
+    mean = reader.probabilities.mean(axis=0)
+    return int(np.argmax(mean)), float(np.max(mean)), int(reader._labels[image])
+
+
+def test_the_reader_is_good_on_images_that_it_has_not_seen(reader):
+    rows = reader._images.reshape(len(reader._images), -1)
+    p = reader._model.predict_y(rows, samples=20)[0].numpy()
+    assert np.mean(np.argmax(p, axis=1) == reader._labels.astype(int)) > 0.97
+    assert len(rows) == 449
+    assert "449 that it has never seen" in LESSON_00
+
+
+def test_what_lesson_00_says_about_single_images(reader):
+    for unsure in (399, 21):
+        assert said(reader, unsure)[1] < 0.6
+    digit, probability, label = said(reader, 2)
+    assert digit != label
+    assert probability > 0.95
+    noise = [said(reader, image, "only noise")[1] for image in range(12)]
+    assert np.mean(np.array(noise) > 0.9) > 0.3  # "may call noise a 1 with probability above 0.9"
+
+
+def test_the_average_of_the_draws_is_the_prediction(reader):
+    said(reader, 21)
+    row = reader._images[21].reshape(1, -1)
+    exact = reader._model.predict_y(row, samples=500)[0].numpy()[0]
+    error = reader.probabilities.std(axis=0) / np.sqrt(len(reader.probabilities))
+    assert np.all(np.abs(reader.probabilities.mean(axis=0) - exact) < 4 * error + 0.02)
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_every_turn_keeps_an_image(turn, reader):
+    turned = TURNS[turn](reader._images[3])
+    assert turned.shape == (8, 8)
+    assert 0.0 <= turned.min() <= turned.max() <= 1.0
+
+
+def test_the_cost_is_that_of_the_race():
+    dial, table = CostOfClasses(), timing.reference()
+    for C in (10, 50):
+        for name, seconds in zip(dial.models, dial.seconds(C), strict=True):
+            rows = table[(table["model"] == name) & (table["classes"] == C)]
+            assert seconds == pytest.approx(float(rows["step"].iloc[0]), rel=0.35)
+    dial.slider.value = 100
+    etgp, svgp = dial.seconds(100)
+    assert f">{svgp / etgp:.0f}<" in dial.sentence.value
+    assert ("fitted cost model" in dial.sentence.value) == (dial.measured < 100)
+
+
+@pytest.mark.parametrize("name", ideas.__all__)
+def test_a_small_picture_moves_and_is_well_formed(name):
+    idea = getattr(ideas, name)()
+    before = idea.picture.value, idea.sentence.value
+    for value in (idea.slider.min, idea.slider.max):
+        idea.slider.value = value
+        ET.fromstring(f"<div>{idea.page}</div>")
+        assert "nan" not in idea.page
+        assert re.search(r"aria-label='[^']{10,}'", idea.page)
+    assert (idea.picture.value, idea.sentence.value) != before
+
+
+@pytest.mark.parametrize("name", ["bound", "pivot", "proposition_1"])
+def test_every_term_of_a_formula_has_its_part_of_the_picture(name):
+    formula = getattr(formulas, name)()
+    assert formula.value == formula.page
+    page = ET.fromstring(formula.page)
+    written = {button.get("data-term"): button for button in page.iter("button")}
+    picture, meanings = page.find("div[@class='parts']"), page.find("div[@role='status']")
+    assert list(written) == [term.name for term in formula.named]
+    assert len(written) >= 3
+    for term in formula.named:
+        (part,) = (each for each in picture.iter() if each.get("data-term") == term.name)
+        assert len(list(part.iter())) > 2
+        (meaning,) = meanings.findall(f"p[@data-term='{term.name}']")
+        assert meaning.text == term.meaning
+        assert written[term.name].get("aria-describedby") == meaning.get("id")
+        assert written[term.name].find("math") is not None
+        # Under the pointer or with the focus, the part and the sentence are shown.
+        for state in (":hover", ":focus"):
+            assert re.search(rf"\[data-term='{term.name}'\]{state}\)", page.findtext("style"))
+
+
+def test_two_formulas_of_a_page_have_ids_of_their_own():
+    pages = [formulas.pivot().page for _ in range(2)]
+    first, second = (set(re.findall(r" id='([^']+)'", page)) for page in pages)
+    assert first
+    assert not first & second
+
+
+def test_what_the_small_pictures_say():
+    equal = ideas.from_same_to_different()
+    assert ">0.33<" in equal.sentence.value
+    equal.slider.value = 1.0
+    assert ">3<" in equal.sentence.value
+    belief = ideas.distance_between_beliefs()
+    belief.slider.value = 2.0
+    assert f">{0.5 * (0.36 + 4.0 - 1.0) - np.log(0.6):.2f}<" in belief.sentence.value
+    smooth = ideas.change_the_lengthscale()
+    smooth.slider.value = 2.0
+    assert f">{np.exp(-0.5 / 4.0):.2f}<" in smooth.sentence.value
