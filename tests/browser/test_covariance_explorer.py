@@ -112,8 +112,8 @@ def test_it_fits_the_window(notebook, screenshots, width):
     notebook.screenshot(screenshots / f"covariance-{width}.png")
 
 
-# Three images as rows of colours: before a press, drawn at once after it, and drawn by plotly. Nothing is awaited
-# between the last two, because plotly may draw while an image is being decoded.
+# Three images as rows of colours: before a press, drawn at once after it, and drawn by plotly.
+# Nothing is awaited between the last two: plotly may draw while an image is being decoded.
 IMAGES = """async (plot) => {
   const source = () => plot.querySelector('.hm image').getAttribute('href');
   const colours = async (href) => {
