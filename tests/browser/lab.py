@@ -42,6 +42,11 @@ KERNEL_IS_IDLE = """() => {
 }"""
 
 
+# Nothing is computed in the kernel, and in the window no change waits for plotly.
+AT_REST = f"""() => ({KERNEL_IS_IDLE})()
+  && ![...(globalThis.etgpPace?.waiting.keys() ?? [])].some((view) => view.seen)"""
+
+
 @contextlib.contextmanager
 def serve(folder: Path, home: Path) -> Iterator[str]:
     """Run a JupyterLab server on a folder and yield its address. Without a token: tests only."""
@@ -109,6 +114,19 @@ def wait_until(condition: Callable[[], bool], what: str, patience: float = PATIE
     end = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < end, f"waited {patience} s for {what}"
+        time.sleep(0.05)
+
+
+def eventually(check: Callable[[], None], patience: float = 20) -> None:
+    """Repeat some assertions until they hold; let them fail when patience runs out."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            check()
+            return
+        except AssertionError:
+            if time.monotonic() > end:
+                raise
         time.sleep(0.05)
 
 
@@ -283,6 +301,17 @@ class Notebook:
         """Give the browser's window another size."""
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.wait_for_timeout(700)  # JupyterLab and plotly follow with a delay
+
+    def rest(self) -> None:
+        """Wait until the kernel has answered all there was, and plotly has drawn it."""
+        calm = 0
+
+        def is_calm() -> bool:
+            nonlocal calm
+            calm = calm + 1 if self.page.evaluate(AT_REST) else 0
+            return calm == 5  # in a row: a key or a drag may still be on its way
+
+        wait_until(is_calm, "the page to come to rest")
 
     def theme(self, name: str) -> None:
         """Choose one of JupyterLab's themes."""

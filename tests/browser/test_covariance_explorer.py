@@ -51,6 +51,7 @@ def check(notebook, a):
         lambda: np.allclose(z(figure(notebook, "analytic")), expected, atol=2e-3),
         "the formula to follow", 20,
     )  # fmt: skip
+    notebook.rest()
     estimate = np.cov(f1.T, f2.T)[:31, 31:]
     products = (f1 - f1.mean(0))[:, :, None] * (f2 - f2.mean(0))[:, None, :]
     error = products.std(axis=0) / np.sqrt(S)

@@ -103,6 +103,7 @@ def test_a_knot_can_be_dragged_in_the_figure(notebook):
     parameters.drag("knots", 7, right=0, up=60)  # the middle one of the shift b
     knots = lambda: parameters.y("knots")  # noqa: E731
     wait_until(lambda: knots()[7] > 1.0, "the knot to follow", 15)
+    notebook.rest()
     expected = [*[1.5] * 5, 1.0, 1.0, knots()[7], 1.0, 1.0]
     np.testing.assert_allclose(knots(), expected, atol=1e-9)
     assert np.max(parameters.y("b")) == pytest.approx(knots()[7], abs=0.01)
@@ -114,6 +115,7 @@ def test_the_latent_can_be_dragged_and_the_warped_process_obeys(notebook):
     plot, free = paths(notebook), expected_latent()
     plot.drag(LATENT, 150, right=0, up=40)
     wait_until(lambda: len(plot.y("held points")) == 1, "a held point", 15)
+    notebook.rest()
     held = plot.y("held points")[0]
     place = int(np.argmin(np.abs(plot.y(LATENT) - held)))
     assert held > free[150] + 0.2

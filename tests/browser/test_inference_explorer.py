@@ -116,9 +116,9 @@ def test_pause_holds_and_undo_takes_back(notebook):
 def test_the_page_says_what_f0_is_worth(notebook, screenshots):
     """The bars and the words agree: spirals need f₀."""
     drawn = notebook.plot("contribution")
-    drawn.settle()
-    lost = drawn.element.evaluate("plot => Array.from(plot._fullData[0].x)")
     wait_until(lambda: "nats per row on these points" in summary(notebook), "the words", 15)
+    notebook.rest()
+    lost = drawn.element.evaluate("plot => Array.from(plot._fullData[0].x)")
     assert lost[0] > 0.05
     assert f"would lose {lost[0]:.2f} nats per row" in summary(notebook)
     assert "the GP matters" in summary(notebook)
@@ -142,6 +142,7 @@ def test_on_a_line_looking_far_away(notebook, screenshots):
     """f₀ returns to its prior far from the data."""
     notebook.page.locator(".etgp-field-data select").first.select_option("waves (1-d)")
     wait_until(lambda: "before training" in title(notebook), "the waves", 30)
+    notebook.rest()
     near = notebook.plot("point").range("xaxis")
     np.testing.assert_allclose(notebook.plot("point").y("probability of class 1"), 1 / 3)
     switch = notebook.page.locator(".etgp-field-far input").first
@@ -150,6 +151,7 @@ def test_on_a_line_looking_far_away(notebook, screenshots):
     wait_until(
         lambda: notebook.plot("point").range("xaxis")[1] > near[1] + 5.0, "the wide picture", 15
     )
+    notebook.rest()
     upper = notebook.plot("latent").y("prior of f₀, +2 sd")
     band = notebook.plot("latent").y("q(f₀), mean ± 2 sd")
     np.testing.assert_allclose(band[[0, -1]], [-upper[0], upper[0]], rtol=0.05)

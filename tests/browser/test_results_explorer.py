@@ -54,6 +54,7 @@ def test_another_run_changes_every_picture(notebook, screenshots):
     wait_until(lambda: np.allclose(x(plot, name), hard), "the hardest rows of the SVGP", 20)
     images = plot.element.locator("image")
     assert images.count() == len(hard)
+    notebook.rest()
     value = notebook.plot("elbo").y("ELBO")
     np.testing.assert_allclose(value, detail["elbo"]["value"])
     drawn = notebook.plot("offset")

@@ -110,6 +110,7 @@ def test_all_classes_obey_a_dragged_latent(notebook):
     (slopes, shifts), mouse = expected_network(), notebook.page.mouse
     plot.drag(LATENT, 30, right=5, up=-25)
     wait_until(lambda: plot.y("held points").size == 1, "a held point", 15)
+    notebook.rest()
     f0 = plot.y(LATENT)
     assert f0[30] < latents(1)[0][30] - 0.1
     expected = slopes * f0 + shifts
@@ -162,7 +163,8 @@ def test_independent_processes_are_their_latents(notebook, screenshots):
     wait_until(
         lambda: np.allclose(processes(notebook, 5), expected, atol=1e-5), "the processes", 15
     )
-    assert not any(name.startswith("map to") for name in shown(notebook, "pivot"))
+    maps = lambda: [name for name in shown(notebook, "pivot") if name.startswith("map to")]  # noqa: E731
+    wait_until(lambda: not maps(), "the maps to go", 15)
     notebook.page.wait_for_timeout(500)
     notebook.screenshot(screenshots / "shared-latent-independent.png", ".etgp-viz")
 

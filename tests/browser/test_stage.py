@@ -214,8 +214,10 @@ def test_present_mode_shows_one_large_view_and_tells_a_story(notebook, screensho
     wait_until(lambda: page.evaluate(CUT_OFF) == [], "all words to be inside their figures", 15)
     page.keyboard.press("ArrowRight")
     wait_until(lambda: "Straight maps" in note.inner_text(), "the next story", 15)
-    page.wait_for_timeout(1500)  # the lines glide there
-    assert notebook.plot("processes").element.evaluate(FITS)
+    drawn = notebook.plot("processes").element
+    wait_until(lambda: drawn.evaluate(FITS), "the lines to glide there", 15)
+    notebook.rest()
+    assert drawn.evaluate(FITS)
     notebook.screenshot(screenshots / "stage-present.png")
     assert violations(page, axe, PAGE) == []
     page.keyboard.press("ArrowLeft")

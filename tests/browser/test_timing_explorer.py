@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from tests.browser.lab import violations, wait_until
+from tests.browser.lab import eventually, violations, wait_until
 
 # Two models at sizes that take milliseconds; with forty rounds there is time to pause.
 CELLS = [
@@ -66,7 +66,7 @@ def test_run_pause_go_on_and_stop(notebook, screenshots):
 def test_what_was_measured_survives_a_reload(notebook):
     times = measured(notebook)
     notebook.reload()
-    np.testing.assert_allclose(measured(notebook), times)
+    eventually(lambda: np.testing.assert_allclose(measured(notebook), times))
     assert "Race: stopped" in summary(notebook)
 
 
