@@ -68,6 +68,7 @@ def test_a_drag_moves_it_and_undo_brings_it_back(notebook, plot):
     wait_until(lambda: observations(plot)[-1] == pytest.approx([3.0, -0.5], abs=0.04), "move", 15)
     assert len(observations(plot)) == 6  # the press was not a click for another one
     assert width(plot, 3.0) < 0.45 < width(plot, 2.0)
+    notebook.rest()
     notebook.press_button("undo")
     wait_until(lambda: observations(plot)[-1] == [x, y], "undo", 15)
 
@@ -108,6 +109,7 @@ def test_maximise_the_evidence(notebook):
 def test_draws_play_and_pause_and_stand_still_for_those_who_ask(notebook, plot):
     page, turn = notebook.page, notebook.slider("turn")
     button = page.locator("button.etgp-play")
+    notebook.rest()
     before, mean = plot.y(DRAW), plot.y("mean of the posterior")
     button.focus()
     button.press("Enter")

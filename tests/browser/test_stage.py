@@ -140,6 +140,7 @@ OPACITIES = """plot => {
 def test_the_area_under_the_mouse_stands_out_and_no_other(notebook):
     notebook.page.get_by_role("tab", name="Class probabilities").click()
     plot = notebook.plot("probabilities")
+    notebook.rest()
     shares = [plot.y(f"class of f{c}")[60] for c in "¹²³⁴"]
     box = plot.element.locator(".nsewdrag").first.bounding_box()
     for c in (1, 2):
@@ -207,7 +208,7 @@ def test_present_mode_shows_one_large_view_and_tells_a_story(notebook, screensho
     tick = page.locator(".etgp-figure-processes .ytick text").first
     size = lambda: float(tick.evaluate("t => parseFloat(getComputedStyle(t).fontSize)"))  # noqa: E731
     wait_until(lambda: abs(size() - 24) < 0.1, "large text", 15)
-    notebook.plot("processes").settle()
+    notebook.rest()
     after = widths(notebook.plot("processes"))
     for name, width in before.items():
         assert after[name] == pytest.approx(width * 24 / 13, rel=0.01)
@@ -232,6 +233,7 @@ def test_present_mode_shows_one_large_view_and_tells_a_story(notebook, screensho
 def test_a_wide_window_shows_all_pictures_at_once(notebook, screenshots):
     notebook.resize(1920, 1080)
     scroll(notebook)
+    notebook.rest()
     for name in ("latents", "processes", "probabilities", "pivot", "dependence"):
         box = notebook.page.locator(f".etgp-figure-{name}")
         box.locator(".main-svg").first.wait_for()

@@ -58,6 +58,7 @@ def test_run_pause_go_on_and_stop(notebook, screenshots):
     wait_until(lambda: "paused" not in summary(notebook), "the race to go on", 30)
     notebook.press_button("stop")
     wait_until(lambda: "Race: stopped" in summary(notebook), "the end", 30)
+    notebook.rest()
     times = measured(notebook)
     assert np.all((times > 1e-4) & (times < 5.0))
     notebook.page.screenshot(path=screenshots / "timing_explorer.png")
