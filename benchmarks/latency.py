@@ -1,9 +1,11 @@
 """How soon and how smoothly plots follow a slider in JupyterLab: explorers and a bare FigureWidget.
 
 `make bench ARGS=latency`. For each figure: milliseconds from a key press to the first painted move
-and to the settled plot (plotly's own data have changed and are painted), and painted updates a
-second while the slider is dragged for two seconds. All take turns, press by press, so that other
-load on the machine affects them alike. Names choose explorers: `python -m benchmarks.latency Flow`.
+and to the settled plot (plotly's own data have changed and are painted, and nothing is left to
+draw), and painted updates a second while the slider is dragged for two seconds. In a drag, figures
+move steadily from one answer of Python to the next, so that there are more updates than answers.
+All take turns, press by press, so that other load on the machine affects them alike. Names choose
+explorers: `python -m benchmarks.latency Flow`.
 Needs Chromium, as the browser tests do.
 """
 
@@ -59,22 +61,26 @@ WATCH = """(plot, name) => {
   bench.sum ??= (plot) => JSON.stringify(plot.data.map(
     ({ x, y, z, error_x, error_y }) => [x, y, z, error_x?.array, error_y?.array].map(sum)));
   const painted = (then) => requestAnimationFrame((frame) => setTimeout(() => then(frame)));
-  const moved = () => painted((frame) => {
+  const moved = () => bench.down && painted((frame) => {
     bench.first[name] ??= performance.now() - bench.down;
     (bench.frames[name] ??= new Set()).add(frame);
   });
-  plot.addEventListener('etgp-moved', moved);
-  plot.on('plotly_afterplot', () => {
-    moved();
-    if (bench.sum(plot) === bench.before[name]) return;
+  const complete = () => {
+    if (!bench.down || bench.sum(plot) === bench.before[name]) return;
     painted(() => { bench.settled[name] ??= performance.now() - bench.down; });
+  };
+  plot.addEventListener('etgp-moved', ({ detail }) => {
+    moved();
+    if (detail.isComplete) complete();
   });
+  plot.on('plotly_afterplot', () => { moved(); complete(); });
 }"""
 READY = """() => {
   const bench = window.etgpBench, pressed = () => { bench.down = performance.now(); };
-  Object.assign(bench, { first: {}, settled: {}, frames: {} });
+  Object.assign(bench, { first: {}, settled: {}, frames: {}, down: 0 });
   for (const [name, plot] of Object.entries(bench.plots)) bench.before[name] = bench.sum(plot);
-  window.addEventListener('keydown', pressed, { capture: true, once: true });
+  for (const name of ['keydown', 'pointerdown'])
+    window.addEventListener(name, pressed, { capture: true, once: true });
 }"""
 FRAMES = """() => Object.fromEntries(
   Object.entries(etgpBench.frames).map(([name, frames]) => [name, frames.size]))"""

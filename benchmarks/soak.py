@@ -42,7 +42,8 @@ def change(explorer: Any, rng: random.Random) -> None:
     """Move one control to one of its values."""
     controls = fields.controls_of(explorer.State)
     name = rng.choice([name for name in controls if controls[name].when(explorer.state)])
-    explorer.set(**{name: rng.choice(controls[name].samples())})
+    values = (*controls[name].samples(), *controls[name].positions(getattr(explorer.state, name)))
+    explorer.set(**{name: rng.choice(values)})
 
 
 def soak(kind: type, changes: int) -> float:

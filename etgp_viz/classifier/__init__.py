@@ -1,9 +1,13 @@
-"""ETGP as a scikit-learn classifier: ``from etgp_viz.classifier import ETGPClassifier``."""
+"""ETGP for scikit-learn: ``from etgp_viz.classifier import ETGPClassifier, ETGPRegressor``."""
 
 from etgp_viz.lazy import lazy_names
 
-__all__ = ["ETGPClassifier"]
+__all__ = ["ETGPClassifier", "ETGPRegressor"]
 
 __getattr__, __dir__ = lazy_names(
-    __name__, {"ETGPClassifier": "classifier.estimator:ETGPClassifier"}
+    __name__,
+    {
+        "ETGPClassifier": "classifier.estimator:ETGPClassifier",
+        "ETGPRegressor": "classifier.regressor:ETGPRegressor",
+    },
 )

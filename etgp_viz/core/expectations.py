@@ -100,7 +100,7 @@ def expected_log_likelihood(
     mean: Tensor,
     deviation: Tensor,
     params: Tensor,
-    Q: int,
+    grid: tuple[np.ndarray, np.ndarray],
     *,
     tolerance: float | None = None,
 ) -> Tensor:
@@ -108,34 +108,33 @@ def expected_log_likelihood(
 
     `log_likelihood` maps the processes F ``[S, N, Q, C]`` to log p(y | F) ``[S, N, Q]``; mean and
     deviation µ, σ ``[N]`` are those of f0, raw params ``[S, N, C, P]`` those of S dropout draws.
-    Where the `tolerance` is exceeded, up to 4·Q nodes are used instead (see `Rule`).
+    The grid has nodes and weights ``[Q]``. Where the `tolerance` is exceeded, up to 4·Q nodes are
+    used (see `Rule`).
     """
 
-    def at(Q: int) -> Tensor:
-        return log_likelihood(at_nodes(flow, mean, deviation, params, Q))
+    def at(grid: tuple) -> Tensor:
+        return log_likelihood(at_nodes(flow, mean, deviation, params, grid))
 
-    log_p = at(Q)
-    value = average(log_p, Q)
+    log_p = at(grid)
+    value = average(log_p, grid)
     if tolerance is None:
         return value
-    nodes, weights = gauss_hermite(Q)
+    nodes, weights = grid
     last = tf.einsum("snq,qk->snk", log_p, weights[:, None] * _last_polynomials(nodes))
     is_coarse = tf.norm(last, axis=-1) > tolerance * (1.0 + tf.abs(value))
-    fine = finer(Q)
+    fine = gauss_hermite(finer(len(nodes)))
     return tf.cond(tf.reduce_any(is_coarse), lambda: average(at(fine), fine), lambda: value)
 
 
-def at_nodes(flow: Flow, mean: Tensor, deviation: Tensor, params: Tensor, Q: int) -> Tensor:
+def at_nodes(flow: Flow, mean: Tensor, deviation: Tensor, params: Tensor, grid: tuple) -> Tensor:
     """The C processes at the nodes, G(µ + σ z_q; θ_c): ``[S, N, Q, C]``; arguments as above."""
-    nodes, _ = gauss_hermite(Q)
-    f0 = mean[:, None] + deviation[:, None] * nodes
+    f0 = mean[:, None] + deviation[:, None] * grid[0]
     return flow.forward(f0[:, :, None], params[:, :, None])
 
 
-def average(values: Tensor, Q: int) -> Tensor:
+def average(values: Tensor, grid: tuple) -> Tensor:
     """Mean over dropout draws and nodes: ``[S, N, Q, …]`` → ``[N, …]``."""
-    weights = tf.constant(gauss_hermite(Q)[1], values.dtype)
-    return tf.einsum("snq...,q->n...", values, weights) / values.shape[0]
+    return tf.einsum("snq...,q->n...", values, tf.constant(grid[1], values.dtype)) / values.shape[0]
 
 
 # ------------------------------------------------------------------ the softmax, accelerated

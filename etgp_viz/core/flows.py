@@ -17,21 +17,11 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from etgp_viz.backend import Tensor, check_shapes, gpflow, tf
-from etgp_viz.checks import check_count, fail
+from etgp_viz.checks import MAX_STEPS, check_count, describe, fail
 
 __all__ = [
-    "RAW_ONE",
-    "SAL",
-    "Compose",
-    "Exp",
-    "Flow",
-    "Identity",
-    "Linear",
-    "Param",
-    "SinhArcsinh",
-    "Softplus",
-    "Tanh",
-    "TanhSum",
+    *("RAW_ONE", "SAL", "Compose", "Exp", "Flow", "Identity", "Linear", "Param", "SinhArcsinh"),
+    *("Softplus", "Tanh", "TanhSum"),
 ]
 
 TensorLike = Any  # whatever tf.convert_to_tensor takes
@@ -247,7 +237,7 @@ class TanhSum(Flow):
     """One TANH step, G(f) = f + Σᵢ aᵢ·tanh(bᵢ·(f + cᵢ)) with aᵢ, bᵢ > 0, of any length."""
 
     def __init__(self, elements: int = 4) -> None:
-        self.elements = check_count(elements, "elements")
+        self.elements = check_count(elements, "elements", maximum=MAX_STEPS)
 
     @property
     def params(self) -> tuple[Param, ...]:
@@ -332,7 +322,7 @@ class Compose(Flow):
     def __init__(self, flows: Sequence[Flow]) -> None:
         is_list = isinstance(flows, Sequence) and len(flows) > 0
         if not is_list or not all(isinstance(flow, Flow) for flow in flows):
-            raise ValueError(f"flows: expected a list of one or more flows, got {flows!r}")
+            fail("flows", "a list of one or more flows", describe(flows))
         self.flows = tuple(flows)
 
     @property
@@ -361,6 +351,11 @@ class Compose(Flow):
             return np.sqrt(weights) * (self.forward(nodes, params).numpy() - nodes)
 
         return least_squares(misfit, start).x
+
+    def near_identity_params(self) -> np.ndarray:
+        if not self.has_identity:
+            return self.identity_params()
+        return np.concatenate([flow.near_identity_params() for flow in self.flows])
 
     def _steps(self, values: Values) -> list[tuple[Flow, Values]]:
         rest = iter(values)
@@ -393,7 +388,7 @@ class SAL(Compose):
     """`length` times a sinh-arcsinh step followed by an affine one (4·length parameters)."""
 
     def __init__(self, length: int = 3) -> None:
-        self.length = check_count(length, "length")
+        self.length = check_count(length, "length", maximum=MAX_STEPS)
         super().__init__([SinhArcsinh()] * self.length)
 
 
@@ -401,8 +396,8 @@ class Tanh(Compose):
     """`length` sums of `elements` tanh steps (3·elements·length parameters)."""
 
     def __init__(self, elements: int = 4, length: int = 1) -> None:
-        self.elements = check_count(elements, "elements")
-        self.length = check_count(length, "length")
+        self.elements = check_count(elements, "elements", maximum=MAX_STEPS)
+        self.length = check_count(length, "length", maximum=MAX_STEPS)
         super().__init__([TanhSum(self.elements)] * self.length)
 
 

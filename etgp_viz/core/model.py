@@ -103,6 +103,8 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         D, C = network.num_inputs, network.num_classes
         likelihood = gpflow.likelihoods.Softmax(C) if likelihood is None else likelihood
         checks.check_likelihood(likelihood, C)
+        if isinstance(likelihood, LABELLED):
+            checks.check_count(C, "network.num_classes", minimum=2)
         points = gpflow.inducing_variables.InducingPoints
         if not isinstance(inducing_variable, gpflow.inducing_variables.InducingVariables):
             Z = checks.check_inputs(inducing_variable, "inducing_variable", D)
@@ -217,15 +219,14 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
             latent = [mean[:, 0], covariance[0], params[None] if S is None else params]
             moments_over_inputs = partial(joint_moments, self.network.flow, full_output_cov)
             return tuple(tf.numpy_function(moments_over_inputs, latent, [mean.dtype] * 2))
-        Q = self.num_quadrature
 
         def moments(rows: slice, *latent: Any) -> Moments:
-            F = at_nodes(*latent)
-            mean = average(F, Q)
+            F, grid = at_nodes(*latent), latent[-1]
+            mean = average(F, grid)
             centred = F - mean[:, None]
             if not full_output_cov:
-                return mean, average(centred**2, Q)
-            weighted = centred * gauss_hermite(Q)[1][:, None] / F.shape[0]
+                return mean, average(centred**2, grid)
+            weighted = centred * grid[1][:, None] / F.shape[0]
             return mean, tf.einsum("snqc,snqd->ncd", weighted, centred)
 
         return self._in_row_chunks(moments, self._inputs(X), *_draws(samples, seed))
@@ -236,19 +237,19 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         `samples` is None for the point estimate (PE), or the number of dropout draws whose
         probabilities are averaged (BA); `seed` is that of the draws.
         """
-        X, draws, Q = self._inputs(X), _draws(samples, seed), self.num_quadrature
+        X, draws = self._inputs(X), _draws(samples, seed)
         if self._is_softmax:
             p = tf.transpose(self._predicted(expectations.expected_softmax, X, [], *draws))
             return p, p * (1.0 - p)
 
         def moments(rows: slice, *latent: Any) -> Moments:
-            F = at_nodes(*latent)
+            F, grid = at_nodes(*latent), latent[-1]
             flat = _flat(X[rows][:, None], F), _flat(F, F)
             mean_given_f = tf.reshape(self.likelihood.conditional_mean(*flat), tf.shape(F))
             variance_given_f = tf.reshape(self.likelihood.conditional_variance(*flat), tf.shape(F))
-            mean = average(mean_given_f, Q)
+            mean = average(mean_given_f, grid)
             # Law of total variance.
-            return mean, average(variance_given_f + (mean_given_f - mean[:, None]) ** 2, Q)
+            return mean, average(variance_given_f + (mean_given_f - mean[:, None]) ** 2, grid)
 
         return self._in_row_chunks(moments, X, *draws)
 
@@ -260,9 +261,8 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
             return self._predicted(expectations.log_expected_softmax, X, [Y[:, 0]], *draws)
 
         def log_density(rows: slice, *latent: Any) -> Tensor:
-            log_w = np.log(gauss_hermite(self.num_quadrature)[1])
             log_p = self._log_likelihood(X[rows], Y[rows], at_nodes(*latent))
-            return tf.reduce_logsumexp(log_p + log_w, axis=[0, 2]) - np.log(S or 1)
+            return tf.reduce_logsumexp(log_p + np.log(latent[-1][1]), axis=[0, 2]) - np.log(S or 1)
 
         return self._in_row_chunks(log_density, X, *draws)
 
@@ -274,18 +274,16 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         A model in which the network does all the work loses nothing.
         """
         X, Y = map(tf.convert_to_tensor, self.check_data(data))
-        fine = expectations.finer(self.num_quadrature)
+        fine, single = self._grid(is_fine=True), gauss_hermite(1)
 
-        def log_densities(
-            rows: slice, flow: Any, mean: Any, deviation: Any, params: Any, _: int
-        ) -> Any:
-            def log_density(mean: Tensor, deviation: Tensor, Q: int) -> Tensor:
-                F = at_nodes(flow, mean, deviation, params, Q)
-                log_p = self._log_likelihood(X[rows], Y[rows], F) + np.log(gauss_hermite(Q)[1])
+        def log_densities(rows: slice, flow: Any, mean: Any, deviation: Any, *latent: Any) -> Any:
+            def log_density(mean: Tensor, deviation: Tensor, grid: tuple) -> Tensor:
+                F = at_nodes(flow, mean, deviation, latent[0], grid)
+                log_p = self._log_likelihood(X[rows], Y[rows], F) + np.log(grid[1])
                 return tf.reduce_logsumexp(log_p, axis=[0, 2]) - np.log(F.shape[0])
 
             nothing = tf.zeros_like(mean)
-            values = (mean, deviation, fine), (mean, nothing, 1), (nothing, nothing, 1)
+            values = (mean, deviation, fine), (mean, nothing, single), (nothing, nothing, single)
             return tuple(log_density(*value) for value in values)
 
         scores = self._in_row_chunks(log_densities, X, *_draws(samples, seed))
@@ -334,16 +332,20 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         features = features[None] if samples is None else features
         return mean[:, 0], standard_deviation(variance[:, 0]), features
 
+    def _grid(self, is_fine: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        Q = self.num_quadrature
+        return gauss_hermite(expectations.finer(Q) if is_fine else Q)
+
     def _in_row_chunks(self, function: Callable, X: Tensor, samples: int | None, seed: Any) -> Any:
-        """``function(rows, flow, µ, σ, params, Q)`` over chunks of rows, to limit memory use."""
+        """``function(rows, flow, µ, σ, params, grid)`` over chunks of rows, to limit memory use."""
         mean, deviation, features = self._latent_and_features(X, samples, seed)
-        flow, Q = self.network.flow, self.num_quadrature
+        flow, grid = self.network.flow, self._grid()
 
         def at_rows(rows: slice) -> Any:
             params = self.network.params_of(features[:, rows])
-            return function(rows, flow, mean[rows], deviation[rows], params, Q)
+            return function(rows, flow, mean[rows], deviation[rows], params, grid)
 
-        nodes = Q if self.quadrature_tolerance is None else 4 * Q  # if all are refined
+        nodes = len(self._grid(self.quadrature_tolerance is not None)[1])  # if all are refined
         return in_chunks(at_rows, X.shape[0], features.shape[0] * nodes * self.num_classes)
 
     def _log_likelihood(self, X: Tensor, Y: Tensor, F: Tensor) -> Tensor:

@@ -37,7 +37,7 @@ class FlowNetwork(gpflow.base.Module):
 
     Parameters
     ----------
-    num_inputs, num_classes, flow : D, C ≥ 2, and the family, one of `etgp_viz.core.flows`
+    num_inputs, num_classes, flow : D, C, and the family, one of `etgp_viz.core.flows`
     hidden : widths of the shared tanh layers; ``()`` makes the parameters linear in x
     dropout : probability with which a hidden unit is dropped
     weight_decay : λ = 1/(2σ²) for the prior N(0, σ²) on every weight (not on biases)
@@ -76,7 +76,7 @@ class FlowNetwork(gpflow.base.Module):
     ) -> None:
         super().__init__()
         self.num_inputs = checks.check_count(num_inputs, "num_inputs")
-        self.num_classes = checks.check_count(num_classes, "num_classes", minimum=2)
+        self.num_classes = checks.check_count(num_classes, "num_classes")
         checks.check_flow(flow)
         if flow.num_params == 0:
             raise ValueError(f"flow: {flow} has no parameters for a network to output")
@@ -113,7 +113,7 @@ class FlowNetwork(gpflow.base.Module):
         """
         X = checks.check_inputs(X, "X", self.num_inputs)
         checks.check_optional(checks.check_draws, samples, "samples")
-        if not tf.is_tensor(seed):
+        if not checks.is_tensor(seed):
             checks.check_optional(checks.check_seed, seed, "seed")
         return self.params_of(self.features(X, samples, seed, one_mask))
 
@@ -137,7 +137,8 @@ class FlowNetwork(gpflow.base.Module):
         """Raw flow parameters from the last shared layer: [..., N, H] → [..., N, C, P]."""
         weights, bias = tf.cast(self.output.weights, features.dtype), self.output.bias
         stacked = tf.cast(tf.matmul(features, weights), bias.dtype) + bias  # [..., N, P·C]
-        split = tf.concat([tf.shape(stacked)[:-1], [self.flow.num_params, self.num_classes]], 0)
+        outputs = [bias.shape[0] // self.num_classes, self.num_classes]
+        split = tf.concat([tf.shape(stacked)[:-1], outputs], axis=0)
         return tf.linalg.matrix_transpose(tf.reshape(stacked, split))
 
     def last_layer(self, features: Tensor) -> tuple[Tensor, Tensor]:

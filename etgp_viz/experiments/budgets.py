@@ -14,7 +14,7 @@ import pandas as pd
 
 from etgp_viz.datasets import has_test_set
 from etgp_viz.experiments.settings import CONFIGURATION, SPEED, model_label, short_name
-from etgp_viz.rivals.names import MODELS
+from etgp_viz.rivals.names import KINDS
 
 __all__ = ["OUT_OF_TIME", "describe_data", "effort", "predictive_draws", "unfinished"]
 
@@ -45,7 +45,7 @@ def predictive_draws(row: Mapping[str, Any]) -> str:
     ('100 draws', '100 draws, error 0.012')
     """
     by_dropout = row["inference"] == "ba"
-    if not by_dropout and not MODELS[row["model"]].is_monte_carlo:
+    if not by_dropout and not KINDS[row["model"]].is_monte_carlo:
         return "quadrature"
     draws = row.get("predictive_draws", math.nan)
     if math.isnan(draws):
@@ -93,7 +93,7 @@ def unfinished(table: pd.DataFrame) -> Iterator[str]:
 def _budget(model: str, runs: pd.DataFrame) -> str:
     """What the runs of a model on a data set were allowed, and what was tried."""
     words = []
-    if MODELS[model].is_trained_by_fit:
+    if KINDS[model].is_trained_by_fit:
         steps, patience = _values(runs, "steps"), _values(runs, "patience")
         limit = "at most " if patience else ""
         words.append(f"{limit}{steps} steps of {_values(runs, 'batch_size')} rows")
@@ -102,7 +102,7 @@ def _budget(model: str, runs: pd.DataFrame) -> str:
         if seconds := _values(runs, "max_seconds"):
             words.append(f"at most {seconds} s")
         words.append(f"learning rate {_values(runs, 'learning_rate')}")
-    if MODELS[model].has_network:
+    if KINDS[model].has_network:
         columns = zip(runs["hidden"], runs["dropout"], runs["weight_decay"], strict=True)
         networks = [
             f"{hidden or 'no hidden layer'} (dropout {dropout:g}, decay {decay:g})"
@@ -125,4 +125,4 @@ def _median(rows: Sequence[Mapping[str, Any]], column: str) -> float:
 
 
 def _label(model: str, sharing: str) -> str:
-    return model_label(model, sharing) if model in MODELS else model
+    return model_label(model, sharing) if model in KINDS else model

@@ -99,8 +99,8 @@ def _behind(duels: Sequence[Duel]) -> Iterator[str]:
     lost = [duel for duel in duels if duel.result == LOSES]
     behind = [duel for duel in duels if duel not in lost and duel.lead.mean < 0.0]
     yield "The best ETGP against the paper's best SVGP, and against each rival beyond the paper."
-    for title, some in (("ETGP loses", lost), ("Behind on average, but not for certain", behind)):
-        yield f"{title}, {len(some)} of {len(duels)}:"
+    for words, some in (("loses", lost), ("is behind on average, but not for certain, in", behind)):
+        yield f"ETGP {words} {len(some)} of {len(duels)}{':' if some else '.'}"
         for duel in some:
             score = duel.etgp.metric.replace("_", "-")
             name = short_name(duel.etgp.dataset)

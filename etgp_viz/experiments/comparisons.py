@@ -28,7 +28,7 @@ from etgp_viz.experiments.intervals import (
 )
 from etgp_viz.experiments.scoring import select, speed_ups, summarise
 from etgp_viz.experiments.settings import CELL, model_label, short_name
-from etgp_viz.rivals.names import BEYOND_PAPER, ETGPS, MODELS, SVGPS
+from etgp_viz.rivals.names import BEYOND_PAPER, ETGPS, KINDS, SVGPS
 
 __all__ = [
     "DRAW",
@@ -255,7 +255,7 @@ class Evidence:
     ) -> Rows:
         """The cells of these models, used in these ways, with the largest M by default."""
         cells = [cell for cell in self._cells if cell["dataset"] == dataset]
-        with_points = [cell for cell in cells if MODELS[cell["model"]].has_inducing_points]
+        with_points = [cell for cell in cells if KINDS[cell["model"]].has_inducing_points]
         M = num_inducing or max((cell["num_inducing"] for cell in with_points), default=0)
         return [
             cell
@@ -311,7 +311,7 @@ def _key(row: Mapping[str, Any]) -> tuple:
 def _score(rows: Rows, metric: str) -> Score:
     """The scores in the rows of a cell; a seed without this score is left out."""
     first = rows[0]
-    way = first["inference"].upper() if MODELS[first["model"]].has_bayesian_average else ""
+    way = first["inference"].upper() if KINDS[first["model"]].has_bayesian_average else ""
     column = metric if metric in first else f"test_{metric}"
     scores = {int(row["seed"]): float(row.get(column, math.nan)) for row in rows}
     return Score(

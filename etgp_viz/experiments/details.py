@@ -95,15 +95,16 @@ def _along_line(
         b = G(0),    a = (G(1) − G(−1)) / 2
 
     of the flows G(·; θᶜ(x)): for LINEAR its bᶜ(x) and aᶜ(x), for others the offset and mean slope;
-    for another model with Gaussian processes their ``mean`` and ``deviation``; for a model without
-    them the ``probability`` of the class and its logarithm ``log_probability``.
+    for another model with Gaussian processes, or an ETGP with several latents, the ``mean`` and the
+    ``deviation`` of each class; for a model without them the ``probability`` of the class and its
+    logarithm ``log_probability``.
     """
     kind = trained.run.kind
     scores = (trained.data.train[0] - centre) @ direction
     t = np.linspace(scores.min(), scores.max(), LINE_POINTS)
     X = centre + t[:, None] * direction
     line = {"t": t, "classes": classes}
-    if kind.num_params:
+    if kind.num_params and trained.model.num_latent_gps == 1:
         network = trained.model.network
         params = network(X)  # [T, C, P]
         low, middle, high = (

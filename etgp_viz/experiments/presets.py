@@ -1,19 +1,22 @@
 """The named grids: which runs each consists of, and how long they take.
 
-=======  ==============================================  =================================
-quick    digits, vowel; M = 20, one seed                 minutes
-laptop   vowel, absenteeism, avila, leaves100, digits    under two hours on two cores
-paper    the paper's data sets and the paper's settings  tens of thousands of hours of one
-                                                         core: for a cluster, or in parts
-=======  ==============================================  =================================
+==========  ==============================================  =================================
+quick       digits, vowel; M = 20, one seed                 minutes
+laptop      vowel, absenteeism, avila, leaves100, digits    under two hours on two cores
+paper       the paper's data sets and the paper's settings  tens of thousands of hours of one
+                                                            core: for a cluster, or in parts
+extensions  digits, vowel, avila, leaves100; ETGP LINEAR,   under one hour on two cores
+            its extensions, and the network alone
+==========  ==============================================  =================================
 
-*Equal conditions.* On a data set all models are trained alike in quick and laptop: on mini-batches
-of the same size, until the validation rows show no improvement for the same number of steps, with
-the same limit in seconds; and every model has the same number of tries (configurations to choose
-between on the validation rows). These rows thus serve twice, to stop and to choose. scikit-learn's
-models are trained by scikit-learn's own methods, with as many tries. A run that reaches the limit
-depends on the speed of the machine; the column ``stopped`` says which do. The paper preset has the
-paper's fixed number of steps, and the paper's tries: more for ETGP than for an SVGP.
+*Equal conditions.* On a data set all models are trained alike in all presets but paper: on
+mini-batches of the same size, until the validation rows show no improvement for the same number of
+steps, with the same limit in seconds; and every model has the same number of tries (configurations
+to choose between on the validation rows). These rows thus serve twice, to stop and to choose.
+scikit-learn's models are trained by scikit-learn's own methods, with as many tries. A run that
+reaches the limit depends on the speed of the machine; the column ``stopped`` says which do. The
+paper preset has the paper's fixed number of steps, and the paper's tries: more for ETGP than for an
+SVGP.
 
 *What was tuned before.* The network of each data set of the laptop preset, and the learning rates,
 were found in short trials, for ETGP and SVGPs alone. The networks on avila, leaves100 and vowel
@@ -33,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from etgp_viz.checks import check_choice, fail
-from etgp_viz.experiments.settings import MODELS, OFF_THE_SHELF, SPEED, Run
+from etgp_viz.experiments.settings import ALL_MODELS, MODELS, OFF_THE_SHELF, SPEED, Run
 from etgp_viz.rivals import names
 
 __all__ = ["PRESETS", "expected_seconds", "grid"]
@@ -66,7 +69,7 @@ class Recipe:
     networks, network_rates : to choose between, in all combinations, for models with a network
     rates : learning rates to choose between, for the other models that `etgp_viz.fit` trains
     off_the_shelf : how many `SETTINGS` to choose between, for scikit-learn's models
-    batch_size, patience, max_seconds, steps, start : of every model, see `Run`
+    batch_size, patience, max_seconds, steps, start, samples : of every model, see `Run`
     fewer : numbers of inducing points, besides the preset's, for the models in `FEWER`
     num_monte_carlo : draws per row in an SVGP's ELBO
     validation : share of the training rows that is set aside
@@ -83,6 +86,7 @@ class Recipe:
     max_seconds: float | None = 20.0
     steps: int = 100_000
     start: str = "draw"
+    samples: int = names.PREDICTIVE_DRAWS
     fewer: tuple[int, ...] = ()
     num_monte_carlo: int = 20
     validation: float = 0.1
@@ -106,13 +110,14 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Preset:
-    """Data sets with their recipes, a recipe for any other data set, inducing points, seeds."""
+    """Data sets with their recipes, one for any other data set, inducing points, seeds, models."""
 
     recipes: dict[str, Recipe]
     other: Recipe
     num_inducing: tuple[int, ...]
     seeds: tuple[int, ...]
     one_seed: tuple[str, ...] = ()  # names of `etgp_viz.build` that get the first seed alone
+    models: tuple[str, ...] = tuple(MODELS)  # keys of `ALL_MODELS`
 
     def recipe(self, dataset: str) -> Recipe:
         """The recipe for a data set."""
@@ -183,6 +188,27 @@ LAPTOP = Preset(
 )
 
 
+# The laptop's networks, batches and rates, with shorter limits: an hour must be enough for all.
+# Averages are over fewer draws for all models alike, since several latents take long for each.
+def _shorter(dataset: str, max_seconds: float) -> Recipe:
+    recipe = LAPTOP.recipe(dataset)
+    return replace(recipe, max_seconds=max_seconds, samples=20, fewer=(), speed=0)
+
+
+EXTENSIONS = Preset(
+    recipes={
+        "digits": _shorter("digits", 10.0),
+        "vowel": _shorter("vowel", 10.0),
+        "avila": _shorter("avila", 20.0),
+        "leaves100": _shorter("leaves100", 20.0),
+    },
+    other=_shorter("another data set", 20.0),
+    num_inducing=(100,),
+    seeds=(0, 1, 2),
+    models=("etgp-linear", *names.EXTENDED, "network"),
+)
+
+
 # The paper's networks: no, one or two hidden layers of these widths, and three weight decays.
 def _networks(widths: Sequence[int], dropouts: Sequence[float]) -> tuple[Network, ...]:
     hidden = [(width,) * layers for layers in (1, 2) for width in widths]
@@ -214,7 +240,7 @@ PAPER = Preset(
     seeds=(0, 1, 2, 3, 4),
 )
 
-PRESETS = {"quick": QUICK, "laptop": LAPTOP, "paper": PAPER}
+PRESETS = {"quick": QUICK, "laptop": LAPTOP, "paper": PAPER, "extensions": EXTENSIONS}
 
 
 def grid(
@@ -230,11 +256,12 @@ def grid(
 
     Parameters
     ----------
-    preset : ``"quick"``, ``"laptop"`` or ``"paper"``
+    preset : ``"quick"``, ``"laptop"``, ``"paper"`` or ``"extensions"``
     datasets : these instead of the preset's: names of published data sets, or ``FILE.csv:COLUMN``
         for your own file and its label column. A data set without its own recipe is
         trained by the preset's general recipe.
-    models : only these, keys of `etgp_viz.experiments.MODELS`
+    models : these instead of the preset's: keys of `etgp_viz.experiments.MODELS`, or extended ETGPs
+        such as ``"etgp-latents"`` (`etgp_viz.rivals.names.EXTENDED`)
     num_inducing, seeds : only these, instead of the preset's
     steps : of every run, instead of the preset's
 
@@ -252,14 +279,14 @@ def grid(
     chosen = PRESETS[check_choice(preset, "preset", tuple(PRESETS))]
     selected = [_checked(chosen, name, num_inducing) for name in datasets or chosen.recipes]
     for name in models or ():
-        check_choice(name, "models", tuple(MODELS))
+        check_choice(name, "models", tuple(ALL_MODELS))
     runs = [
         run
         for seed, name, model in product(
-            chosen.seeds if seeds is None else seeds, selected, models or MODELS
+            chosen.seeds if seeds is None else seeds, selected, models or chosen.models
         )
         for M in num_inducing or _counts(chosen, name, model)
-        for run in _runs(chosen.recipe(name), Run(name, *MODELS[model], M, seed))
+        for run in _runs(chosen.recipe(name), Run(name, *ALL_MODELS[model], M, seed))
         if seeds is not None or _has_seed(chosen, run)
     ]
     if steps is not None:
@@ -299,7 +326,8 @@ def _has_seed(preset: Preset, run: Run) -> bool:
 
 def _runs(recipe: Recipe, run: Run) -> Iterator[Run]:
     """A model on a data set in every configuration of the recipe."""
-    common = {name: getattr(recipe, name) for name in ("batch_size", "validation", "start")}
+    shared = ("batch_size", "validation", "start", "samples")
+    common = {name: getattr(recipe, name) for name in shared}
     run = replace(run, final_rate=1.0, **common)
     if run.model == SPEED:
         if recipe.speed:
@@ -339,7 +367,9 @@ STEP = 2.5e-3  # what a step takes however small it is
 PRODUCT = 0.15e-9  # a multiply–add in the large products of a network, in float32
 FACTOR = 0.55e-9  # one in the Cholesky factors and products of a process
 SOFTMAX = 3e-9  # a class of a row at one node or draw, and as much for each parameter of its flow
-NODES = 20
+NOT_COMPILED = 1.1e-7  # a class of a row at one node and draw, in predictions of several latents
+NODES, NODES_OF_LATENTS = 20, 12**2  # of one latent, and of two
+PROCESSES_OF_PARAMETERS = 10
 PREDICTIONS, ROUNDS = 2, 4  # of all rows: probabilities, log densities; of 1000 rows, to time them
 
 
@@ -351,9 +381,9 @@ def expected_seconds(runs: Iterable[Run], workers: int = 1) -> float:
 def _seconds(run: Run) -> float:
     """Expected seconds of a run on one core, if it reaches its limit.
 
-    A step has C processes (ETGP: one) of M²(M + B) multiply–adds, their kernels of M² + B(D + M)
-    for each inducing point (one kernel if it is shared), B passes through a network of W weights,
-    and B·C softmax terms at each node or draw.
+    A step has C processes (an ETGP one or a few) of M²(M + B) multiply–adds, their kernels of
+    M² + B(D + M) for each inducing point (one kernel if it is shared), B passes through a network
+    of W weights, and B·C softmax terms at each node or draw.
     """
     C, D, N, predicted = SIZES.get(run.dataset, OTHER_SIZE)
     if run.model == SPEED:
@@ -362,16 +392,22 @@ def _seconds(run: Run) -> float:
     if not kind.is_trained_by_fit:
         return START[False] + AT_ONCE * C
     B, M, P = min(run.batch_size, N), run.num_inducing, max(kind.num_params, kind.has_network)
-    processes = C if kind.family == "svgp" else 1
+    processes, nodes = C if kind.family == "svgp" else 1, NODES
+    if kind.variant == "latents":
+        processes, nodes = 2, NODES_OF_LATENTS
+    elif kind.variant == "gp":
+        processes += PROCESSES_OF_PARAMETERS
     kernels = 1 if run.sharing == "shared" else processes
     gp = processes * M * M * (M + B) + kernels * M * (M * M + B * (D + M))
     W = sum(a * b for a, b in pairwise((D, *run.hidden, P * C))) if P else 0
     term = SOFTMAX * C * (1 + P)
-    draws = run.num_monte_carlo if kind.is_monte_carlo else NODES
+    draws = run.num_monte_carlo if kind.is_monte_carlo else nodes
     step = STEP + FACTOR * gp + PRODUCT * B * W + term * B * draws
     row = names.PREDICTIVE_DRAWS * term if kind.is_monte_carlo else 0.0
     if kind.has_bayesian_average:
-        row = run.samples * (PRODUCT * W + term * NODES) / 3.0
+        row = run.samples * (PRODUCT * W + term * nodes) / 3.0
+        if kind.variant == "latents":
+            row = run.samples * NOT_COMPILED * C * nodes
     training = min(step * run.steps, run.max_seconds or np.inf)
     rows = PREDICTIONS * predicted + ROUNDS * min(predicted, 1000)
     return START[kind.has_network] + training + row * rows

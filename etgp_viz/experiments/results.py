@@ -60,6 +60,7 @@ __all__ = [
 FOLDER = Path(__file__).parents[1] / "reference"
 TABLE, DETAILS = "experiments.csv", "experiment_details.json.gz"
 COMMAND = "etgp-viz experiment --preset laptop"
+ROWS = re.compile("[0-9]{1,6}")  # how many rows of a table a run has
 
 
 class ResultFile:
@@ -69,8 +70,8 @@ class ResultFile:
     """
 
     def __init__(self, path: str | Path, command: str = "") -> None:
-        self.path = Path(path)
         self._file = _file(path)
+        self.path = self._file.path
         if not self._file.has_begun:
             self._file.begin({"command": command, "machine": describe_machine()})
         self._read()
@@ -130,13 +131,17 @@ def load(path: str | Path, argument: str = "path") -> pd.DataFrame:
     >>> len(experiments.load(path))
     0
     """
-    header, rows, _ = _whole_runs(_file(path, argument))
+    file = _file(path, argument)
+    header, rows, _ = _whole_runs(file)
     last = {row["id"]: row["attempt"] for row in rows}
     latest = [row for row in rows if row["attempt"] == last[row["id"]]]
     frame = pd.DataFrame(latest, columns=list(COLUMNS))
     for name in COLUMNS:
         if name not in TEXT_COLUMNS:
-            frame[name] = pd.to_numeric(frame[name].replace(["", "nan"], None))
+            try:
+                frame[name] = pd.to_numeric(frame[name].replace(["", "nan"], None))
+            except (ValueError, OverflowError):
+                fail(argument, file.kind, f"{file.path.name} with text in the column {name}")
     frame.attrs = header
     return frame
 
@@ -215,7 +220,7 @@ def _whole_runs(file: GrowingTable) -> tuple[dict[str, Any], list[dict[str, Any]
     run: list[dict[str, Any]] = []
     end = contents.start
     for number, row in enumerate(contents.rows):
-        if not row["rows"].isdigit() or (run and row["id"] != run[0]["id"]):
+        if not ROWS.fullmatch(row["rows"]) or (run and row["id"] != run[0]["id"]):
             file.fail_at(number)
         run.append(row)
         if len(run) == int(row["rows"]):

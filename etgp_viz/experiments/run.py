@@ -26,7 +26,7 @@ from etgp_viz.datasets import Dataset
 from etgp_viz.experiments.details import detail
 from etgp_viz.experiments.scoring import calibrated_ece, scores
 from etgp_viz.experiments.settings import COLUMNS, OFF_THE_SHELF, SPEED, SPLITS, Outcome, Run
-from etgp_viz.rivals.names import ETGPS, PREDICTIVE_DRAWS, SHARING
+from etgp_viz.rivals.names import ETGPS, EXTENDED_OPTIONS, PREDICTIVE_DRAWS, SHARING
 from etgp_viz.timing.processes import MIB, peak_memory, resident_memory
 
 __all__ = [
@@ -198,7 +198,7 @@ def _build(run: Run, data: Dataset, batched: bool = True) -> Any:
     kind = run.kind
     options: dict[str, Any] = {"start": run.start}
     if kind.has_network:
-        options |= {name: getattr(run, name) for name in ("hidden", "dropout", "weight_decay")}
+        options |= {name: getattr(run, name) for name in kind.network_settings}
         options["precision"] = "float32"  # of the network, and of a training step
     if kind.family == "svgp":
         options["batched"] = batched
@@ -214,7 +214,10 @@ def _build(run: Run, data: Dataset, batched: bool = True) -> Any:
         value = getattr(run, setting)
         # With C = 1/(2λ) the penalty of logistic regression is λ‖W‖², like a network's.
         options |= {"C": 0.5 / value} if setting == "weight_decay" else {setting: value}
-    return build(run.model, data.train[0], data.num_classes, seed=run.seed, **options)
+    name = run.model
+    if name in EXTENDED_OPTIONS:
+        name, options = "etgp", options | EXTENDED_OPTIONS[name]
+    return build(name, data.train[0], data.num_classes, seed=run.seed, **options)
 
 
 def _batch_size(run: Run, data: Dataset) -> int:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from etgp_viz.checks import check_choice
 from etgp_viz.experiments.settings import CELL, CONFIGURATION
-from etgp_viz.rivals.names import ETGPS
+from etgp_viz.rivals.names import ETGPS, EXTENDED
 
 __all__ = [
     "METRICS",
@@ -193,7 +193,7 @@ def select(table: pd.DataFrame, *, by: str = "log_likelihood", paper: bool = Fal
     tries = numbered.groupby(list(TRAINED))["configuration"].nunique()
     chosen = [scored[:0].assign(selected_on="", tries=0)]
     for (dataset, model, sharing, _, M), cell in scored.groupby(list(CELL), sort=False):
-        split = "test" if paper and model not in ETGPS else "validation"
+        split = "test" if paper and model not in (*ETGPS, *EXTENDED) else "validation"
         groups = dict(iter(cell.groupby("configuration", sort=False)))
         sound = [rows for number, rows in groups.items() if number not in failed]
         best = _best(sound or list(groups.values()), f"{split}_{by}")

@@ -25,6 +25,7 @@ from etgp_viz.rivals import names
 
 __all__ = [
     "ADDED_COLUMNS",
+    "ALL_MODELS",
     "CELL",
     "COLUMNS",
     "COMPARED",
@@ -55,6 +56,8 @@ MODELS: dict[str, tuple[str, str]] = {
     },
     SPEED: (SPEED, ""),
 }
+#: these and the extended ETGPs, which the preset ``"extensions"`` compares
+ALL_MODELS = MODELS | {name: (name, "") for name in names.EXTENDED}
 
 
 #: model of scikit-learn → the setting of a `Run` that it has
@@ -71,7 +74,7 @@ def model_label(model: str, sharing: str = "") -> str:
     >>> model_label("svgp-rbf", "shared")
     'SVGP RBF shared'
     """
-    return f"{names.MODELS[model].label} {sharing}".strip()
+    return f"{names.KINDS[model].label} {sharing}".strip()
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ class Run:
     Parameters
     ----------
     dataset : a name that `etgp_viz.datasets.load` takes
-    model : a name that `etgp_viz.build` takes, or ``"speed"``
+    model : a name that `etgp_viz.build` takes, an extended ETGP such as ``"etgp-latents"`` (see
+        `etgp_viz.rivals.names.EXTENDED_OPTIONS`), or ``"speed"``
     sharing : ``"separate"`` or ``"shared"`` for an SVGP, empty otherwise
     num_inducing : M; becomes 0 for a model without inducing points
     seed : of splits, k-means, initial weights, mini-batches
@@ -93,7 +97,8 @@ class Run:
     learning_rate, final_rate : rate at the start, and the share of it that is left at the end of
         `steps`; it falls geometrically. For boosting the rate is the weight of a new tree.
     hidden, dropout, weight_decay : of the network, with the widths of its hidden layers; logistic
-        regression has the weight decay alone
+        regression has the weight decay alone; a setting that an extended ETGP does not have is
+        empty or 0
     samples : dropout draws S of the Bayesian average
     num_monte_carlo : draws per row in the ELBO (SVGP)
     validation : share of the training rows that is set aside to choose configurations with, and to
@@ -133,12 +138,14 @@ class Run:
     start: str = "draw"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.dataset, str):
+            fail("dataset", "the name of a data set", describe(self.dataset))
         texts = (self.model, self.sharing)
         is_text = all(isinstance(text, str) for text in texts)
         name = "-".join(filter(None, texts)) if is_text else ""
-        if MODELS.get(name) != texts:
+        if ALL_MODELS.get(name) != texts:
             got = describe(name) if is_text else " and ".join(map(describe, texts))
-            fail("model", "one of " + ", ".join(MODELS), got)
+            fail("model", "one of " + ", ".join(ALL_MODELS), got)
         for count in ("steps", "batch_size", "samples", "num_monte_carlo"):
             check_count(getattr(self, count), count)
         if self.model == SPEED or self.kind.has_inducing_points:
@@ -148,6 +155,11 @@ class Run:
         check_seed(self.seed)
         widths = check_counts(self.hidden, "hidden")
         check_widths([1, *widths, 1], "hidden")
+        object.__setattr__(self, "hidden", tuple(widths))
+        if self.model in names.EXTENDED:
+            for setting in ("hidden", "dropout"):
+                if setting not in self.kind.network_settings:
+                    object.__setattr__(self, setting, getattr(Run, setting))
         check_positive(self.learning_rate, "learning_rate")
         check_positive(self.final_rate, "final_rate")
         check_fraction(self.dropout, "dropout")
@@ -173,7 +185,7 @@ class Run:
     @property
     def kind(self) -> names.Model:
         """What the table of models says about the model; a race has none."""
-        return names.MODELS[self.model]
+        return names.KINDS[self.model]
 
     def settings(self) -> dict[str, Any]:
         """The fields as stored in a table: the widths as one word, such as ``200x200``."""
@@ -187,11 +199,12 @@ def describe_configuration(row: Mapping[str, Any]) -> str:
     >>> describe_configuration({"model": "svgp-rbf", "learning_rate": 0.02})
     'rate 0.02'
     """
-    kind = names.MODELS[row["model"]]
+    kind = names.KINDS[row["model"]]
     parts = []
-    if kind.has_network:
-        layers = f"hidden layers {row['hidden']}" if row["hidden"] else "no hidden layer"
-        parts += [f"{layers}, dropout {row['dropout']:g}"]
+    if kind.has_network and "hidden" in kind.network_settings:
+        parts += [f"hidden layers {row['hidden']}" if row["hidden"] else "no hidden layer"]
+    if kind.has_network and "dropout" in kind.network_settings:
+        parts += [f"dropout {row['dropout']:g}"]
     setting = OFF_THE_SHELF.get(kind.variant)
     if kind.has_network or setting == "weight_decay":
         parts += [f"weight decay {row['weight_decay']:g}"]

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from etgp_viz.figures import flow, plotting, style
 from etgp_viz.figures.plotting import Picture
+from etgp_viz.figures.several_latents import latent_ties
 
 if TYPE_CHECKING:
     from etgp_viz.records.covariance_check import (
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("analytic", "convergence", "difference", "equal_inputs", "estimate", "latent_matrix"),
+    "latent_ties",
     *("series_terms", "spectrum", "two_classes", "variances"),
 ]
 
 # Height and margins of the heat maps, which are shown side by side.
-MAP_HEIGHT, MAP_MARGIN = 340, {"l": 52, "r": 10, "t": 46, "b": 44}
+MAP_HEIGHT = 340
+MAP_MARGIN = {"l": 52, "r": plotting.BAR_MARGIN, "t": 46, "b": 44}
 HEIGHT, MARGIN = 320, {"r": 20, "t": 50}
 # From here on draws of two classes lie on a straight line, as far as one can see.
 STRAIGHT = 0.9995
@@ -188,7 +191,7 @@ def _update_variances(fig: go.Figure, record: Variances, refit: bool = False) ->
     reach = 2.0 * record.standard_error
     everything = np.concatenate([lines, record.estimate + reach, np.zeros_like(lines)])
     low, high = plotting.limits(fig, "yaxis", everything, refit)
-    heights = plotting.spread(lines[:, -1], 0.1 * (high - low))
+    heights = plotting.apart(fig, lines[:, -1], 0.16 * (high - low))
     changes = {
         "y": [*lines, *record.estimate, heights],
         "error_y.array": [*[None] * (1 + C), *reach, None],
@@ -229,7 +232,7 @@ def _update_equal_inputs(fig: go.Figure, record: EqualInputs, refit: bool = Fals
         x.append(here)
         y.append(there)
         ends.append(values[exists][-1] if exists.any() else 0.0)
-    heights = plotting.spread(np.array(ends), 0.26)
+    heights = plotting.apart(fig, np.array(ends), 0.42)
     places = np.full(len(ends), record.x[-1] + 0.05)
     plotting.move(fig, {"x": [*x, places], "y": [*y, heights]}, plotting.marked(record.at))
 

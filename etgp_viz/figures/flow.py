@@ -66,7 +66,7 @@ def _update_paths(fig: go.Figure, record: WarpedPaths, refit: bool = False) -> N
     curves += [*record.latent, *record.warped]
     low, high = plotting.limits(fig, "yaxis", np.concatenate([*curves, record.held[1]]), refit)
     ends = np.array([record.latent[0, -1], record.warped[0, -1]])
-    heights = plotting.spread(ends, 0.07 * (high - low))
+    heights = plotting.apart(fig, ends, 0.07 * (high - low))
     layout = {f"annotations[{k}].y": height for k, height in enumerate(heights)}
     layout |= {"yaxis.range": [low, high], **plotting.marked(record.at)}
     (x, y), across = record.held, [record.x] * (len(curves) - 2)
@@ -101,7 +101,7 @@ def parameters(record: Parameters) -> go.Figure:
 def _update_parameters(fig: go.Figure, record: Parameters, refit: bool = False) -> None:
     P = len(record.names)
     low, high = plotting.limits(fig, "yaxis", record.values, refit)
-    heights = plotting.spread(record.values[-1], min(0.13, 1.0 / P) * (high - low))
+    heights = plotting.apart(fig, record.values[-1], min(0.13, 1.0 / P) * (high - low))
     unused = MAX_PARAMS - P
     nothing = np.zeros(len(record.x))
     place, height = record.knots
@@ -190,7 +190,7 @@ def matrix(record: Matrix) -> go.Figure:
     return plotting.figure(
         [plotting.heatmap(record.name, hover, x=record.x, y=record.x)],
         330,
-        {"l": 52, "r": 10, "b": 44},
+        {"l": 52, "r": plotting.BAR_MARGIN, "b": 44},
         xaxis=plotting.axis("x", constrain="domain"),
         yaxis=plotting.axis("x′", autorange="reversed", **plotting.SQUARE),
     )

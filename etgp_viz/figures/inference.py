@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from etgp_viz.figures import plotting, regions, style
+from etgp_viz.figures.far_away import concentration, return_to_prior
 from etgp_viz.figures.plotting import Picture
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("class_regions", "contribution", "elbo", "latent_posterior", "node_errors", "optimisers"),
+    "concentration",
+    "return_to_prior",
     "warped_posterior",
 ]
 
@@ -43,7 +46,8 @@ FIRST_STEPS = 50
 SETTINGS, LOST = ("f₀ = 0", "f₀ = its mean"), (0.0, 0.2)
 QUADRATURE, MONTE_CARLO = style.PALETTE[0], style.PALETTE[3]
 # Smaller errors are rounding errors.
-MIN_ERROR = 1e-16
+MIN_ERROR = 1e-12
+NODE_WORDS = "error of E[log p], rms over rows"
 
 NOTHING = np.empty(0)
 PANEL = 400, {"r": 15, "t": 62}  # height and margins
@@ -268,7 +272,7 @@ def _update_warped_posterior(fig: go.Figure, record: Warped, refit: bool = False
     # Bands can be wide where there are no data: they may leave the frame, medians may not.
     reach = np.quantile(record.band, [0.02, 0.98])
     low, high = plotting.limits(fig, "yaxis", np.append(record.median, reach), refit)
-    heights = plotting.spread(record.median[:, -1], 0.07 * (high - low))
+    heights = plotting.apart(fig, record.median[:, -1], 0.1 * (high - low))
     shown = [c < C for c in range(MAX_CLASSES)]
     unused = [np.zeros(2)] * (MAX_CLASSES - C)
     bands = [plotting.outline(record.band[:, c]) for c in range(C)]
@@ -325,7 +329,9 @@ def _update_elbo(fig: go.Figure, record: Curve, refit: bool = False) -> None:
     if begun:
         values = np.append(np.concatenate(curves), 0.0)
         low, high = plotting.limits(fig, "yaxis", values, refit or len(record.steps) < 3)
-        heights = plotting.spread(np.array([curve[-1] for curve in curves]), 0.14 * (high - low))
+        heights = plotting.apart(
+            fig, np.array([curve[-1] for curve in curves]), 0.14 * (high - low)
+        )
         layout["yaxis.range"] = [low, high]
         for k, height in enumerate(heights):
             layout |= {f"annotations[{k}].x": last, f"annotations[{k}].y": height}
@@ -407,10 +413,6 @@ def node_errors(record: NodeErrors) -> go.Figure:
     quadrature = plotting.line(NOTHING, NOTHING, "error of quadrature", QUADRATURE, **look)
     quadrature.update(mode="lines+markers", marker={"size": 6})
     expected = "standard error of Monte Carlo"
-    title = (
-        f"{plotting.coloured('quadrature ●', QUADRATURE)}, "
-        f"{plotting.coloured('Monte Carlo ✖', MONTE_CARLO)}"
-    )
     return plotting.figure(
         [
             quadrature,
@@ -423,7 +425,6 @@ def node_errors(record: NodeErrors) -> go.Figure:
             "nodes Q, or draws S, for each row", type="log", dtick=1, range=[-0.1, 2.6]
         ),
         yaxis=plotting.axis("error of a row, nats", type="log", tickformat=".0e", nticks=6),
-        annotations=[plotting.heading(title, "error of E[log p], rms over rows")],
         shapes=[plotting.mark(record.used)],
     )
 
@@ -434,4 +435,14 @@ def _update_node_errors(fig: go.Figure, record: NodeErrors, refit: bool = False)
     heights = [np.maximum(error, MIN_ERROR) for error in errors]
     range_ = plotting.limits(fig, "yaxis", np.log10(np.concatenate([*heights, [1.0]])), refit)
     traces = {"x": [record.nodes, record.draws, record.draws], "y": heights}
-    plotting.move(fig, traces, {"yaxis.range": range_, **plotting.marked(record.used)})
+    is_exact = np.max(np.concatenate(heights)) <= MIN_ERROR
+    words = "no error yet: every class is as probable as any other" if is_exact else NODE_WORDS
+    layout = {"yaxis.range": range_, "annotations[0].text": _node_heading(words)}
+    plotting.move(fig, traces, {**layout, **plotting.marked(record.used)})
+
+
+def _node_heading(words: str) -> str:
+    quadrature = plotting.coloured("quadrature ●", QUADRATURE)
+    return plotting.heading_text(
+        f"{quadrature}, {plotting.coloured('Monte Carlo ✖', MONTE_CARLO)}", words
+    )

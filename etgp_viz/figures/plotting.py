@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 from scipy.optimize import isotonic_regression
 
 from etgp_viz.figures import style
-from etgp_viz.files import cell_text, printable_text
+from etgp_viz.files import cell_text
+from etgp_viz.messages import printable_text
 
 # Space between a curve and its frame, as a share of the curve's height; space added on the side
 # where a curve leaves its frame, so that the frame rarely grows; the frame fits anew if the curve
@@ -27,6 +28,10 @@ MAX_TABLE_ROWS = 60  # of each trace in a table for reading
 
 # plotly's ``meta`` of a line whose points can be dragged: see observations.js.
 DRAGGED = "dragged"
+
+# The margin on the right of a heat map, wide enough for its colour bar: those that are compared are
+# equally large, with a bar and without one.
+BAR_MARGIN = 56
 
 # The y axis of a square heat map, whose x axis has ``constrain="domain"``.
 SQUARE = {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain"}
@@ -199,6 +204,11 @@ def spread(heights: np.ndarray, gap: float) -> np.ndarray:
     return moved
 
 
+def apart(fig: go.Figure, heights: np.ndarray, gap: float) -> np.ndarray:
+    """Heights of labels moved so that all are `gap` apart, or more if the text is enlarged."""
+    return spread(heights, gap * scale_of(fig))
+
+
 def scale_of(fig: go.Figure) -> float:
     """How many times as large as usual the text and lines of a figure are: see `enlarge`."""
     return _meta(fig, "scale") or 1.0
@@ -209,14 +219,14 @@ def _meta(fig: go.Figure, name: str) -> Any:
     return (fig.layout.meta or {}).get(name)
 
 
-def enlarge(fig: go.Figure, scale: float) -> None:
-    """Draw text, margins, lines and marks `scale` times as large as usual.
+def enlarge(fig: go.Figure, scale: float) -> bool:
+    """Draw text, margins, lines and marks `scale` times as large as usual; whether they were not.
 
     All grow alike: the latent f₀ stays the thickest line, and edges of width 0 stay invisible.
     """
     by = scale / scale_of(fig)
     if by == 1.0:
-        return
+        return False
     with fig.batch_update():
         layout = fig.layout
         for side in ("l", "r", "t", "b"):
@@ -232,6 +242,7 @@ def enlarge(fig: go.Figure, scale: float) -> None:
                 if path in trace and isinstance(trace[path], int | float):
                     trace[path] *= by
         layout.meta = {**(layout.meta or {}), "scale": scale}
+    return True
 
 
 def table(figures: Mapping[str, go.Figure]) -> str:

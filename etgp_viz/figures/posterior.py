@@ -20,7 +20,7 @@ SIDES = np.array([[-2.0], [2.0]])  # a band is the mean ± 2 standard deviations
 # Curves that fall further than this below the maximum, in nats, leave the frame.
 DEPTH = 8.0
 TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-SYMBOLS = {"lengthscale": "lengthscale ℓ", "variance": "variance σ²", "period": "period p"}
+SYMBOLS = {"lengthscale": "lengthscale ℓ", "variance": "variance σ²", "period": "period"}
 
 
 @Picture

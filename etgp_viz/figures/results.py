@@ -379,7 +379,7 @@ def _update_class_lines(fig: go.Figure, record: Lines, refit: bool = False) -> N
     """Move the lines; the axes always fit, since two runs have nothing in common."""
     K, t = len(record.values), record.t
     low, high = plotting.fitted(record.values, 0.08)
-    ends = plotting.spread(record.values[:, -1], LABEL_GAP * (high - low))
+    ends = plotting.apart(fig, record.values[:, -1], LABEL_GAP * (high - low))
     nothing, spare = np.empty(0), MAX_LINES - K
     # A class has the same colour here as in the projection of the data.
     colours = [style.colour(int(c), record.num_classes) for c in record.classes]

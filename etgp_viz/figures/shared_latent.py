@@ -27,6 +27,8 @@ DIM = 0.15
 # Names of more classes than `CROWD` are written in size `SMALL`, and only where there is room: so
 # far apart, as a share of the frame.
 CROWD, SMALL, CROWD_GAP = 10, 10, 0.045
+# Other names are so far apart, at least.
+NAME_GAP = 0.085
 # Opacity of the bands around processes and of the stacked probabilities.
 BAND, AREA = 0.18, 0.75
 # Points of the maps from the pivot to the other classes, if a record has none.
@@ -120,24 +122,27 @@ def line_updates(values: Sequence[np.ndarray] | np.ndarray, size: int) -> dict[s
     }
 
 
-def name_heights(ends: np.ndarray, limits: Sequence[float]) -> np.ndarray:
-    """Heights of the names of lines with these ends ``[C]``, apart from one another."""
+def name_heights(ends: np.ndarray, limits: Sequence[float], scale: float = 1.0) -> np.ndarray:
+    """Heights of the names of lines with these ends ``[C]``, apart from one another.
+
+    `scale` is that of the text, see `plotting.scale_of`.
+    """
     low, high = limits
-    if len(ends) > CROWD:
-        return _heights_of_some(ends, low, high)
-    apart = plotting.spread(ends, min(0.07, 1.0 / len(ends)) * (high - low))
+    if len(ends) > CROWD / scale:
+        return _heights_of_some(ends, low, high, scale * CROWD_GAP)
+    apart = plotting.spread(ends, min(scale * NAME_GAP, 1.0 / len(ends)) * (high - low))
     # Names of lines that end near an edge would run out of the picture.
     return apart + max(low - apart.min(), 0.0) - max(apart.max() - high, 0.0)
 
 
-def _heights_of_some(ends: np.ndarray, low: float, high: float) -> np.ndarray:
+def _heights_of_some(ends: np.ndarray, low: float, high: float, gap: float) -> np.ndarray:
     """Names of as many lines as fit beside their own ends; the others are far out of sight.
 
     Spread evenly, the names of a crowd would stand beside lines of other classes.
     """
     heights, last = np.full(len(ends), low - 9.0 * (high - low)), -np.inf
     for c in np.argsort(ends, kind="stable"):
-        if ends[c] - last >= CROWD_GAP * (high - low) and low <= ends[c] <= high:
+        if ends[c] - last >= gap * (high - low) and low <= ends[c] <= high:
             heights[c] = last = ends[c]
     return heights
 
@@ -170,8 +175,9 @@ def _update_latents(fig: go.Figure, record: Latents, refit: bool = False) -> Non
     lines, ends = line_updates(latents, N), np.resize(record.values[:, -1], C)
     traces = {
         "x": [*[record.x] * (1 + MAX_CLASSES), x, np.full(C, record.x[-1])],
-        "y": [record.values[0], *lines["y"], y, name_heights(ends, limits)],
-        "visible": [shared, *lines["visible"], True, not shared],
+        "y": [record.values[0], *lines["y"], y, name_heights(ends, limits, plotting.scale_of(fig))],
+        # Large names would not fit here; the processes below have the same names and colours.
+        "visible": [shared, *lines["visible"], True, not shared and plotting.scale_of(fig) == 1.0],
     }
     if shared:
         title = f"<b>one latent f₀ for all {C} classes</b>"
@@ -200,8 +206,8 @@ def processes(record: Processes) -> go.Figure:
     return plotting.figure(
         [*bands, *class_lines(x, "{}(x)"), class_names(x[-1])],
         360,
-        {"r": 50, "b": 30},
-        xaxis={"range": [x[0], x[-1]]},
+        {"r": 50},
+        xaxis=plotting.axis("input x", range=[x[0], x[-1]]),
         yaxis=plotting.axis("processes fᶜ(x)"),
         shapes=[plotting.mark(record.at)],
     )
@@ -214,8 +220,9 @@ def _update_processes(fig: go.Figure, record: Processes, refit: bool = False) ->
     paint(fig, MAX_CLASSES, len(values), record.focus, (0, BAND))
     limits = plotting.limits(fig, "yaxis", np.concatenate([*values, *bands]), refit)
     below, above = line_updates(bands, 2 * N), line_updates(values, N)
+    scale = plotting.scale_of(fig)
     traces = {
-        "y": [*below["y"], *above["y"], name_heights(values[:, -1], limits)],
+        "y": [*below["y"], *above["y"], name_heights(values[:, -1], limits, scale)],
         "visible": [*below["visible"], *above["visible"], True],
     }
     title = f"<b>the {len(values)} processes, one for each class</b>"
@@ -250,7 +257,7 @@ def _update_probabilities(fig: go.Figure, record: Probabilities, refit: bool = F
     areas = line_updates(values, len(record.x))
     middles = np.cumsum(values[:, -1]) - values[:, -1] / 2.0
     traces = {
-        "y": [*areas["y"], name_heights(middles, (0.0, 1.0))],
+        "y": [*areas["y"], name_heights(middles, (0.0, 1.0), plotting.scale_of(fig))],
         "visible": [*areas["visible"], True],
     }
     plotting.move(fig, traces, plotting.marked(record.at))
@@ -291,7 +298,7 @@ def _update_pivot(fig: go.Figure, record: Pivot, refit: bool = False) -> None:
     lines = line_updates(maps, F)
     traces = {
         "x": [u, *[grid] * MAX_CLASSES, here, np.full(C, right[1])],
-        "y": [v, *lines["y"], record.values, name_heights(ends, up)],
+        "y": [v, *lines["y"], record.values, name_heights(ends, up, plotting.scale_of(fig))],
         "visible": [True, *lines["visible"], True, True],
     }
     layout = {

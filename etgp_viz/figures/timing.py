@@ -14,7 +14,7 @@ from etgp_viz.records.timing import KINDS
 if TYPE_CHECKING:
     from etgp_viz.records.timing import Curves, Line
 
-__all__ = ["LABEL_GAP", "LOOKS", "STYLES", "make", "race", "sizes", "update"]
+__all__ = ["LABEL_GAP", "LOOKS", "STYLES", "make", "opacity", "race", "sizes", "update"]
 
 #: colour, dash and marker of each contestant: families share a colour, no two share all three
 LOOKS = {
@@ -38,7 +38,7 @@ LOOKS = {
 #: width, opacity and dash of each kind of line; None keeps the contestant's own dash
 STYLES: dict[str, tuple[float, float, str | None]] = {
     "measured": (style.LINE_WIDTH, 1.0, None),
-    "reference": (style.LINE_WIDTH, 0.35, None),
+    "reference": (style.LINE_WIDTH, 0.45, None),
     "fit": (1.5, 0.8, "dot"),
     "guess": (1.5, 0.8, "longdash"),
 }
@@ -82,9 +82,10 @@ def _update_race(fig: go.Figure, record: Curves, refit: bool = False) -> None:
     lines = {(line.name, line.kind): line for line in record.lines}
     points = [_points(lines.get((name, kind))) for name in record.slots for kind in KINDS]
     traces = {name: [values[name] for values in points] for name in points[0]}
+    traces["opacity"] = [opacity(record, kind) for _ in record.slots for kind in KINDS]
     kind = "log" if record.log else "linear"
     x_range, y_range = _ranges(record)
-    labels, y_range = _labels(record, y_range)
+    labels, y_range = _labels(fig, record, y_range)
     axes = {
         "xaxis.type": kind,
         "xaxis.title.text": record.x_title,
@@ -129,17 +130,26 @@ def _ends(steps: dict[int, str]) -> tuple[int, int]:
     return min(steps), max(steps)
 
 
+def opacity(record: Curves, kind: str) -> float:
+    """Opacity of a kind of line: a reference run is pale beside another one, and not by itself."""
+    return 1.0 if kind == "reference" and not _has_both(record) else STYLES[kind][1]
+
+
+def _has_both(record: Curves) -> bool:
+    """Whether a run on this machine is drawn over the reference run."""
+    return {"measured", "reference"} <= {line.kind for line in record.lines if len(line.x)}
+
+
 def _runs(record: Curves) -> str:
     """Which run is which, if there are two."""
-    kinds = {line.kind for line in record.lines if len(line.x)}
-    if not {"measured", "reference"} <= kinds:
+    if not _has_both(record):
         return ""
     return "<b>strong: this machine, now</b>; pale: the reference run"
 
 
 def _trace(name: str, kind: str) -> go.Scatter:
     colour, dash, marker = LOOKS[name]
-    width, opacity, own_dash = STYLES[kind]
+    width, _, own_dash = STYLES[kind]
     return go.Scatter(
         x=[],
         y=[],
@@ -147,7 +157,6 @@ def _trace(name: str, kind: str) -> go.Scatter:
         mode="lines+markers" if kind in ("measured", "reference") else "lines",
         line={"color": colour, "width": width, "dash": own_dash or dash},
         marker={"symbol": marker, "size": 9},
-        opacity=opacity,
         error_y={"type": "data", "symmetric": False, "thickness": 1.5, "visible": False},
         hovertemplate="%{x:.0f}: %{y:.3s}<extra>" + f"{name}, {kind}</extra>",
     )
@@ -198,7 +207,9 @@ def _range(values: np.ndarray, log: bool, default: tuple[float, float]) -> list[
     return [low - room, high + room]
 
 
-def _labels(record: Curves, y_range: list[float]) -> tuple[dict[str, Any], list[float]]:
+def _labels(
+    fig: go.Figure, record: Curves, y_range: list[float]
+) -> tuple[dict[str, Any], list[float]]:
     """Changes of the layout that name the lines at their ends, and the range that shows them."""
     ends: dict[tuple[str, str], tuple[float, float, str]] = {}
     lines = {(line.name, line.kind): line for line in record.lines if len(line.x)}
@@ -221,7 +232,7 @@ def _labels(record: Curves, y_range: list[float]) -> tuple[dict[str, Any], list[
             line.label + suffix,
         )
     at = np.array([end[1] for end in ends.values()])
-    heights = plotting.spread(at, LABEL_GAP * (y_range[1] - y_range[0])).tolist()
+    heights = plotting.apart(fig, at, LABEL_GAP * (y_range[1] - y_range[0])).tolist()
     places = dict(zip(ends, heights, strict=True))
     changes: dict[str, Any] = {}
     for k, key in enumerate((name, kind) for kind in LABELLED for name in record.slots):

@@ -6,7 +6,7 @@ import numpy as np
 
 from etgp_viz.backend import Tensor, tf
 from etgp_viz.core.conditional import standard_deviation
-from etgp_viz.core.expectations import at_nodes, average
+from etgp_viz.core.expectations import at_nodes, average, gauss_hermite
 from etgp_viz.core.model import ETGP
 from etgp_viz.records.inference import Classes, Latent, Window, classes_of, rows_of
 
@@ -30,6 +30,16 @@ class Glance:
     Parameters
     ----------
     model : an ETGP, whose parameters may change between two glances
+
+    Examples
+    --------
+    >>> from etgp_viz import build, datasets
+    >>> from etgp_viz.records.inference import window
+    >>> toy = datasets.toys.waves(20, num_classes=3)
+    >>> glance = Glance(build("etgp-linear", toy.X, num_classes=3, num_inducing=5))
+    >>> latent, classes = glance(window(toy.X), (toy.X, toy.Y), cut=None)
+    >>> latent.mean.shape, classes.is_glance
+    ((100,), True)
     """
 
     def __init__(self, model: ETGP) -> None:
@@ -63,16 +73,16 @@ class Glance:
         return replace(classes_of(where, data, p, samples, Z), is_glance=True)
 
     def _average_over_draws(self, X: Tensor, samples: int, seed: Tensor) -> Tensor:
-        model, Q = self._model, self._model.num_quadrature
+        model, grid = self._model, gauss_hermite(self._model.num_quadrature)
         mean, variance = (moment[:, 0] for moment in model.predict_latent(X))
         params = model.network(X, samples, seed)
-        F = at_nodes(model.network.flow, mean, standard_deviation(variance), params, Q)
-        return average(tf.nn.softmax(F), Q)
+        F = at_nodes(model.network.flow, mean, standard_deviation(variance), params, grid)
+        return average(tf.nn.softmax(F), grid)
 
     def _moments_and_probabilities(self, X: Tensor) -> tuple[Tensor, ...]:
-        model, Q = self._model, GLANCE * self._model.num_quadrature
+        model, grid = self._model, gauss_hermite(GLANCE * self._model.num_quadrature)
         mean, variance = (moment[:, 0] for moment in model.predict_latent(X))
         deviation = standard_deviation(variance)
-        F = at_nodes(model.network.flow, mean, deviation, model.network(X)[None], Q)
+        F = at_nodes(model.network.flow, mean, deviation, model.network(X)[None], grid)
         prior = tf.sqrt(model.kernel(X, full_cov=False))
-        return mean, deviation, prior, average(tf.nn.softmax(F), Q)
+        return mean, deviation, prior, average(tf.nn.softmax(F), grid)

@@ -18,6 +18,7 @@ import numpy as np
 
 from etgp_viz.checks import fail
 from etgp_viz.datasets import Dataset, from_arrays, from_csv
+from etgp_viz.messages import printable_text
 
 __all__ = ["OwnData", "in_the_plane"]
 
@@ -90,8 +91,10 @@ def in_the_plane(X: Any, Y: Any = None, *, target: str | int = -1) -> OwnData:
         rows = np.sort(np.random.default_rng(0).permutation(N)[:MAX_ROWS])
     count = f"{N} rows" if N <= MAX_ROWS else f"{MAX_ROWS} of {N} rows, drawn at random,"
     words = f"{count} {how}"
-    classes = tuple(map(str, data.class_names))
-    return OwnData(data.name, inputs[rows], data.Y[rows], classes, axes, words, source)
+    # Names may come from a stranger's file, and stand in sentences.
+    words, name = printable_text(words), printable_text(data.name)
+    classes, axes = (tuple(map(printable_text, names)) for names in (data.class_names, axes))
+    return OwnData(name, inputs[rows], data.Y[rows], classes, axes, words, source)
 
 
 def _projected(data: Dataset) -> tuple[np.ndarray, tuple[str, ...], str]:

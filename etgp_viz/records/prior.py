@@ -65,6 +65,7 @@ __all__ = [
 # Added to the kernel's diagonal before the Cholesky decomposition, as a share of its mean; far
 # below what the eye sees.
 JITTER = 1e-6
+LARGEST = 1e100  # of a scale; squares of larger ones overflow
 
 #: kernels by name → what they are called
 KERNELS = {
@@ -95,10 +96,10 @@ def kernel(
     a GPflow kernel
     """
     check_choice(name, "name", tuple(KERNELS))
-    ell, v = check_positive(lengthscale, "lengthscale"), check_positive(variance, "variance")
+    ell, v = _check_scale(lengthscale, "lengthscale"), _check_scale(variance, "variance")
     if name == "periodic":
         base = gpflow.kernels.SquaredExponential(v, ell)
-        return gpflow.kernels.Periodic(base, check_positive(period, "period"))
+        return gpflow.kernels.Periodic(base, _check_scale(period, "period"))
     if name == "arccos":
         return gpflow.kernels.ArcCosine(0, v, weight_variances=ell**-2)
     if name == "nnet":
@@ -111,6 +112,14 @@ def kernel(
         "rational": gpflow.kernels.RationalQuadratic,
     }
     return stationary[name](v, ell)
+
+
+def _check_scale(value: float, name: str) -> float:
+    """Check a positive number whose square and inverse are finite and positive too."""
+    number = check_positive(value, name)
+    if not 1.0 / LARGEST <= number <= LARGEST:
+        fail(name, f"a number in {1.0 / LARGEST:g}..{LARGEST:g}", describe(value))
+    return number
 
 
 @check_shapes("x: [N]", "return: [N, N]")
@@ -143,7 +152,7 @@ def draw(K: np.ndarray, noise: np.ndarray) -> np.ndarray:
     -------
     array ``[..., N]``, one draw for each row of noise
     """
-    return noise @ np.linalg.cholesky(_with_jitter(K)).T
+    return np.asarray(noise) @ np.linalg.cholesky(_with_jitter(K)).T
 
 
 def _with_jitter(K: np.ndarray) -> np.ndarray:
@@ -260,7 +269,8 @@ def interpolate_from_identity(flow: Flow, values: np.ndarray, amount: float) -> 
     array ``[..., P]``
     """
     check_flow(flow)
-    check_numbers(amount, "amount")
+    if np.ndim(check_numbers(amount, "amount")):
+        fail("amount", "a single number", f"an array of shape {np.shape(amount)}")
     if np.shape(values)[-1:] != (flow.num_params,):
         fail("values", f"{flow.num_params} parameters of {flow}", f"shape {np.shape(values)}")
     identity = flow.constrain(flow.identity_params()).numpy()
@@ -318,7 +328,8 @@ def random_network(
     """
     check_flow(flow)
     check_count(num_classes, "num_classes")
-    check_nonnegative(amount, "amount")
+    if check_nonnegative(amount, "amount") > LARGEST:
+        fail("amount", f"a number in 0..{LARGEST:g}", describe(amount))
     check_seed(seed)
     start = flow.near_identity_params()
     network = FlowNetwork(num_inputs, num_classes, flow, hidden, dropout, seed=seed, start=start)
@@ -349,4 +360,6 @@ def probabilities(F: np.ndarray) -> np.ndarray:
     -------
     array ``[..., C, N]`` whose sum over the classes is 1
     """
+    if not np.size(F):
+        fail("F", "values of at least one process", f"an array of shape {np.shape(F)}")
     return softmax(F, axis=-2)

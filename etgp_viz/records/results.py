@@ -33,7 +33,7 @@ import pandas as pd
 from etgp_viz.checks import check_choice, check_count, check_nonnegative, fail
 from etgp_viz.experiments.results import load, load_detail, reference, reference_detail
 from etgp_viz.experiments.scoring import closest_look, select, summarise
-from etgp_viz.experiments.settings import COMPARED, MODELS, SPEED, model_label, short_name
+from etgp_viz.experiments.settings import ALL_MODELS, COMPARED, SPEED, model_label, short_name
 from etgp_viz.records import close_up
 from etgp_viz.rivals import names
 
@@ -78,10 +78,11 @@ METRICS = {
 
 #: which rivals a panel shows → models, the ETGPs first
 RIVALS = {
-    "all": COMPARED,
+    "all": (*COMPARED, *names.EXTENDED),
     "stationary": (*names.ETGPS, *names.STATIONARY),
     "non-stationary": (*names.ETGPS, *names.NON_STATIONARY),
     "beyond the paper": (*names.ETGPS, *names.BEYOND_PAPER),
+    "extensions": ("etgp-linear", *names.EXTENDED, "network"),
 }
 
 #: a way to use a model, which has its own mark → its name in figures
@@ -175,7 +176,7 @@ def panel(
     order = RIVALS[rivals].index
     keys = sorted(set(cells), key=lambda cell: (order(cell[0]), -cell[1]))
     rows = rows.assign(row=list(map(keys.index, cells))).sort_values("row", kind="stable")
-    labels = [names.MODELS[model].short_label for model, _ in keys]
+    labels = [names.KINDS[model].short_label for model, _ in keys]
     if not num_inducing and not by_default:
         labels = [f"{label} · M = {M}" for label, (_, M) in zip(labels, keys, strict=True)]
     words = METRICS[metric].words
@@ -285,7 +286,7 @@ class Collection:
         trained = set(zip(self.looks["model"], self.looks["sharing"], strict=True))
         self.models = {
             name: model_label(*model)
-            for name, model in MODELS.items()
+            for name, model in ALL_MODELS.items()
             if name != SPEED and model in trained
         }
         self.panel = lru_cache(maxsize=64)(self._panel)
@@ -299,7 +300,7 @@ class Collection:
         both ways show the same network.
         """
         rows = self.looks[(self.looks["dataset"] == dataset) & (self.looks["inference"] == "pe")]
-        name, sharing = MODELS[model]
+        name, sharing = ALL_MODELS[model]
         misses = pd.DataFrame(
             {
                 "model": rows["model"] != name,
@@ -314,7 +315,7 @@ class Collection:
     def name(self, row: pd.Series) -> str:
         """The label of a row's model, with its way of predicting if it has several."""
         label = model_label(row["model"], row["sharing"])
-        has_both = names.MODELS[row["model"]].has_bayesian_average
+        has_both = names.KINDS[row["model"]].has_bayesian_average
         return f"{label} {row['inference'].upper()}" if has_both else label
 
     def detail(self, run_id: str) -> dict[str, Any]:

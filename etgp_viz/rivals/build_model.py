@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,15 @@ from etgp_viz.checks import (
 from etgp_viz.core import flows
 from etgp_viz.core.model import ETGP
 from etgp_viz.core.network import FlowNetwork
+from etgp_viz.extensions.build_extension import Extension
+from etgp_viz.extensions.concrete_dropout import ConcreteDropoutNetwork
+from etgp_viz.extensions.flow_zoo import NAMED
+from etgp_viz.extensions.gp_parameters import GPNetwork
+from etgp_viz.extensions.mean_field import MeanFieldNetwork
+from etgp_viz.extensions.options import EXTENSION_OPTIONS
 from etgp_viz.rivals import kernels, svgp
 from etgp_viz.rivals.deep_kernel import DeepKernelSVGP
-from etgp_viz.rivals.names import FLOWS, MODELS, SHARING, Model
+from etgp_viz.rivals.names import ALL_FLOWS, ANY_FLOW, MODELS, PARAMETERS, SHARING, Model
 from etgp_viz.rivals.network import NetworkClassifier, Shift
 from etgp_viz.rivals.off_the_shelf import SklearnRival, estimator_class
 from etgp_viz.rivals.robust_max import RobustMaxSVGP
@@ -33,15 +40,25 @@ Q_SQRT_SCALE = 1e-5
 BYTES_OF_A_KERNEL = 50_000  # of Python and TensorFlow, besides its numbers
 LARGE = 20_000  # rows above which k-means works on mini-batches
 
-FLOW_CLASSES = {"linear": flows.Linear, "sal": flows.SAL, "tanh": flows.Tanh}
+FLOW_CLASSES = {"linear": flows.Linear, "sal": flows.SAL, "tanh": flows.Tanh, **NAMED}
 
 Latents = tuple[gpflow.kernels.Kernel, gpflow.inducing_variables.InducingVariables]
 
 NETWORK_OPTIONS = ("hidden", "dropout", "weight_decay", "projection", "precision")
+# ``parameters`` → the class that makes them, and its options.
+NETWORKS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "dropout": (FlowNetwork, NETWORK_OPTIONS),
+    "concrete": (ConcreteDropoutNetwork, (*NETWORK_OPTIONS, "temperature")),
+    "mean-field": (
+        MeanFieldNetwork,
+        ("hidden", "weight_decay", "output_decay", "projection", "precision"),
+    ),
+    "gp": (GPNetwork, ("num_processes", "weight_decay", "precision")),
+}
 LATENT_OPTIONS = ("sharing", "batched")
+ETGP_OPTIONS = ("num_quadrature", "quadrature_tolerance", "likelihood")
 INFERENCE_OPTIONS = (
-    "num_quadrature",
-    "quadrature_tolerance",
+    *ETGP_OPTIONS,
     "num_monte_carlo",
     "num_predictive",
     "whiten",
@@ -82,7 +99,8 @@ def build(
 
     Parameters
     ----------
-    name : ``"etgp-linear"``, ``"etgp-sal"``, ``"etgp-tanh"``; the paper's rivals ``"svgp-rbf"``,
+    name : ``"etgp-linear"``, ``"etgp-sal"``, ``"etgp-tanh"``, or ``"etgp"``, whose flow is an
+        option; the paper's rivals ``"svgp-rbf"``,
         ``"svgp-rbfcorr"``, ``"svgp-arccos"``, ``"svgp-nnet"`` and ``"tgp"``; SVGPs that the paper
         does not have, ``"svgp-robustmax"`` (no Monte Carlo) and ``"svgp-deep"`` (on features of a
         network); ``"network"`` (an ETGP without its Gaussian process); scikit-learn's
@@ -97,7 +115,20 @@ def build(
         ETGP: ``hidden``, ``dropout``, ``weight_decay``, ``projection``, ``precision`` (see
         `FlowNetwork`), ``num_quadrature``, ``quadrature_tolerance``, ``whiten`` and the arguments
         of the flow (``positive`` for linear, ``length`` for SAL, ``elements`` and ``length`` for
-        tanh).
+        tanh). ``likelihood``, a GPflow likelihood in place of the softmax; C may then be one.
+        ``"etgp"`` also takes ``flow``: a `Flow`, or the name of one, ``"linear"`` (default),
+        ``"sal"``, ``"tanh"``, ``"arcsinh"``, ``"boxcox"``, ``"inverse-boxcox"``, ``"steps"`` or
+        ``"spline"`` (see `etgp_viz.extensions.flow_zoo`) with the arguments of that flow.
+
+        ``parameters`` says where the flow parameters come from: ``"dropout"`` (the default),
+        ``"concrete"`` (`ConcreteDropoutNetwork`, with ``temperature``), ``"mean-field"``
+        (`MeanFieldNetwork`, with ``output_decay`` and without ``dropout``), or ``"gp"``
+        (`GPNetwork`, with ``num_processes``, ``weight_decay`` and ``precision`` alone).
+
+        Beyond the paper: ``latents=L``, several latents that are mixed ``mixing="before"``
+        (default) or ``"after"`` the flows, with ``mixing_from="constant"`` (default) or
+        ``"network"``; ``features="shared"`` or ``"own"``, f0 on features of the same network or of
+        one of its own. See `etgp_viz.extensions`.
 
         SVGP: ``sharing="separate"`` (C kernels and C sets of inducing points, the default) or
         ``"shared"`` (one of each); ``batched=False`` (GPflow's own computation, the default) or
@@ -106,8 +137,7 @@ def build(
         SVGP DEEP: those of the SVGP (its kernel is always shared) and of the network, with dropout
         0 unless it is given.
 
-        TGP: those of the SVGP and of the network, ``flow="linear"`` (default), ``"sal"`` or
-        ``"tanh"``, and the arguments of that flow.
+        TGP: those of the SVGP and of the network, and ``flow`` as for ``"etgp"``.
 
         NETWORK: those of the network. LOGISTIC and BOOSTING: the arguments of scikit-learn's
         ``LogisticRegression`` and ``HistGradientBoostingClassifier``.
@@ -124,15 +154,16 @@ def build(
     >>> type(model).__name__, model.num_classes, model.inducing_variable.Z.shape
     ('ETGP', 3, TensorShape([5, 1]))
     """
-    check_choice(name, "name", tuple(MODELS))
+    known = MODELS | ANY_FLOW
+    check_choice(name, "name", tuple(known))
     is_paper = check_choice(start, "start", STARTS) == "paper"
     X = np.asarray(check_inputs(X))
-    C = check_count(num_classes, "num_classes", minimum=2)
+    C = check_count(num_classes, "num_classes", minimum=1 if "likelihood" in options else 2)
     if inducing_points is not None:
         inducing_points = np.array(check_inputs(inducing_points, "inducing_points", X.shape[1]))
         num_inducing = len(inducing_points)
     check_seed(seed)
-    kind = MODELS[name]
+    kind = known[name]
     if kind.has_inducing_points:
         M = check_count(num_inducing, "num_inducing")
         each = 5 * 8 * M * (M + X.shape[1]) + BYTES_OF_A_KERNEL  # with gradients and moments
@@ -144,7 +175,9 @@ def build(
         )
     part = _part(kind, options)
     part_options = tuple(inspect.signature(part).parameters)
-    allowed = _allowed(kind, part_options)
+    source = options.pop("parameters", "dropout") if kind.family == "etgp" else "dropout"
+    network_class, network_options = NETWORKS[check_choice(source, "parameters", PARAMETERS)]
+    allowed = _allowed(kind, network_options, part_options)
     for option in options:
         if option not in allowed:
             raise ValueError(
@@ -154,19 +187,24 @@ def build(
     def pick(names: Iterable[str]) -> dict[str, Any]:
         return {option: options[option] for option in names if option in options}
 
+    extension = Extension(**pick(EXTENSION_OPTIONS))
+
     if kind.family == "sklearn":
         return SklearnRival(part(**SKLEARN_DEFAULTS[name] | options), X.shape[1], C, seed)
 
-    def network() -> FlowNetwork:
-        flow = part(**pick(part_options))
-        options = {"start": flow.near_identity_params(), "seed": seed, **pick(NETWORK_OPTIONS)}
+    def network(**changes: Any) -> FlowNetwork:
+        flow = extension.flow(part(**pick(part_options)))
+        options = {"start": flow.near_identity_params(), "seed": seed, **pick(network_options)}
         if not kind.has_bayesian_average:  # a deep kernel, which is better off without
             options.setdefault("dropout", 0.0)
-        return FlowNetwork(X.shape[1], C, flow, **options)
+        if network_class is GPNetwork:
+            options |= {"inducing_points": points(), "lengthscale": length}
+        return extension.network(network_class)(X.shape[1], C, flow, **options | changes)
 
     if kind.family == "network":
         return NetworkClassifier(network(), num_data=len(X))
 
+    @cache
     def points(see: Callable[[np.ndarray], np.ndarray] = np.asarray) -> np.ndarray:
         """Initial inducing points, in the space that the kernel sees."""
         if inducing_points is None:
@@ -181,7 +219,8 @@ def build(
     settings = {"num_data": len(X), **pick(INFERENCE_OPTIONS)}
     model: Any
     if kind.family == "etgp":
-        model = ETGP(FAMILIES["rbf"][0](X.shape[1], length), network(), points(), **settings)
+        start_values = length, network, points(), X, settings, seed, not is_paper
+        model = extension.model(FAMILIES["rbf"][0], *start_values)
         if not is_paper:
             model.q_mu.assign(_draw(model, seed))
     elif kind.family == "tgp":
@@ -209,34 +248,39 @@ def build(
 
 
 def _draw(model: ETGP, seed: int) -> np.ndarray:
-    """Inducing variables [M, 1] drawn from the prior of f0, in the coordinates of its q."""
-    Z = model.inducing_variable
+    """Inducing variables [M, L] drawn from the prior of each latent, in the coordinates of q."""
     white = np.random.default_rng([seed, 1]).normal(size=model.q_mu.shape)
     if model.whiten:
         return white
-    Kzz = gpflow.covariances.Kuu(Z, model.kernel, jitter=gpflow.default_jitter())
-    return np.linalg.cholesky(Kzz) @ white
+    latents = getattr(model, "latents", [(model.inducing_variable, model.kernel)])
+    Kzz = [gpflow.covariances.Kuu(*latent, jitter=gpflow.default_jitter()) for latent in latents]
+    return np.einsum("lij,jl->il", np.linalg.cholesky(Kzz), white)
 
 
 def _part(kind: Model, options: dict[str, Any]) -> Any:
     """The class whose arguments are options too: a flow, or an estimator of scikit-learn."""
     if kind.family == "sklearn":
         return estimator_class(kind.variant)
-    if kind.family == "tgp":
-        return FLOW_CLASSES[check_choice(options.pop("flow", "linear"), "flow", FLOWS)]
+    if kind.takes_flow:
+        flow = options.pop("flow", "linear")
+        if isinstance(flow, flows.Flow):
+            return lambda: flow
+        return FLOW_CLASSES[check_choice(flow, "flow", ALL_FLOWS)]
     return FLOW_CLASSES.get(kind.variant, Shift)  # without a flow of its own: no arguments
 
 
-def _allowed(kind: Model, part_options: tuple[str, ...]) -> tuple[str, ...]:
+def _allowed(kind: Model, network_options: Iterable[str], part_options: Iterable[str]) -> Any:
     """The options of `build` for one model."""
     return (
-        *(("flow",) if kind.family == "tgp" else ()),
-        *(NETWORK_OPTIONS if kind.has_network else ()),
+        *(("parameters",) if kind.family == "etgp" else ()),
+        *(("flow",) if kind.takes_flow else ()),
+        *(network_options if kind.has_network else ()),
         *(("sharing",) if "shared" in kind.sharings else ()),
         *(("batched",) if kind.family in ("svgp", "tgp") else ()),
-        *(("num_quadrature", "quadrature_tolerance") if kind.family == "etgp" else ()),
+        *(ETGP_OPTIONS if kind.family == "etgp" else ()),
         *(("num_monte_carlo", "num_predictive") if kind.is_monte_carlo else ()),
         *(("whiten",) if kind.has_inducing_points else ()),
+        *(EXTENSION_OPTIONS if kind.family == "etgp" else ()),
         *part_options,
     )
 
@@ -261,8 +305,10 @@ def kmeans(X: np.ndarray, num_inducing: int, *, seed: int = 0) -> np.ndarray:
     """
     from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import
 
+    X = check_inputs(X)
     distinct, because = len(np.unique(X, axis=0)), "the distinct rows of X"
     M = check_count(num_inducing, "num_inducing", maximum=distinct, because=because)
+    check_seed(seed)
     algorithm, restarts = (MiniBatchKMeans, 3) if len(X) > LARGE else (KMeans, 10)
     return algorithm(M, n_init=restarts, random_state=seed).fit(X).cluster_centers_
 

@@ -12,6 +12,23 @@ GPflow evaluates separate kernels in a Python loop and factorises their matrices
 ``tf.map_fn``. With a kernel from here, GPflow's ``SVGP`` sends C matrices ``[C, M, M]`` through
 every operation together: `Stacked` stands for C kernels with C sets of inducing points, `Broadcast`
 for one of each.
+
+Examples
+--------
+>>> X, ones = np.linspace(0.0, 1.0, 4)[:, None], np.ones((3, 1))
+>>> for kernel in (
+...     StackedRBF(np.ones(3), lengthscales=ones),
+...     StackedArcCosine(np.ones(3), ones, bias_variance=np.ones(3)),
+...     StackedNeuralNetwork(np.ones(3), ones, bias_variance=np.ones(3)),
+...     Broadcast(gpflow.kernels.RBF(), output_dim=3),
+... ):
+...     print(type(kernel).__name__, kernel.K(X, full_output_cov=False).shape)
+StackedRBF (3, 4, 4)
+StackedArcCosine (3, 4, 4)
+StackedNeuralNetwork (3, 4, 4)
+Broadcast (3, 4, 4)
+>>> int(StackedInducingPoints(np.zeros((3, 2, 1))).num_inducing)
+2
 """
 
 import copy

@@ -9,13 +9,20 @@ share a kernel (`etgp_viz.experiments.MODELS`), the race adds how a model is com
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = [
+    "ALL_FLOWS",
+    "ANY_FLOW",
     "BEYOND_PAPER",
     "ETGPS",
+    "EXTENDED",
+    "EXTENDED_OPTIONS",
     "FLOWS",
+    "KINDS",
     "MODELS",
     "NON_STATIONARY",
+    "PARAMETERS",
     "PREDICTIVE_DRAWS",
     "SHARING",
     "STATIONARY",
@@ -29,6 +36,9 @@ __all__ = [
 PREDICTIVE_DRAWS = 100
 #: whether each class of an SVGP has its own kernel and inducing points, or all use the same
 SHARING = ("separate", "shared")
+#: where the flow parameters of an ETGP come from: a network with fixed dropout, with learnt dropout
+#: rates, with a Gaussian output layer, or Gaussian processes (`etgp_viz.extensions`)
+PARAMETERS = ("dropout", "concrete", "mean-field", "gp")
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,8 @@ class Model:
     has_network: bool = False  # whether `build` takes the options of a network, such as ``hidden``
     is_monte_carlo: bool = False  # whether its predictions average over draws of its processes
     sharings: tuple[str, ...] = ("",)  # values of ``sharing`` that `build` takes; "" for none
+    #: of a model with a network, which of these options `build` takes
+    network_settings: tuple[str, ...] = ("hidden", "dropout", "weight_decay")
 
     @property
     def label(self) -> str:
@@ -70,12 +82,17 @@ class Model:
         return self.family in ("etgp", "svgp", "tgp")
 
     @property
+    def takes_flow(self) -> bool:
+        """Whether the flow is an option of `build`."""
+        return self.family in ("etgp", "tgp") and not self.variant
+
+    @property
     def is_trained_by_fit(self) -> bool:
         """Whether `etgp_viz.fit` trains it, step by step; if not, ``model.train(data)`` does."""
         return self.family != "sklearn"
 
 
-def _svgp(variant: str, **changes: bool) -> Model:
+def _svgp(variant: str, **changes: Any) -> Model:
     return Model("svgp", variant, **{"is_monte_carlo": True, **changes}, sharings=SHARING)
 
 
@@ -116,3 +133,39 @@ NON_STATIONARY = tuple(name for name in SVGPS if not MODELS[name].is_stationary)
 BEYOND_PAPER = tuple(name for name, model in MODELS.items() if not model.is_in_paper)
 #: flows by name, as ``build`` and ``ETGPClassifier`` take them
 FLOWS = tuple(MODELS[name].variant for name in ETGPS)
+#: the paper's flows and those of the zoo (`etgp_viz.extensions.flow_zoo`), by name
+ALL_FLOWS = (*FLOWS, "arcsinh", "boxcox", "inverse-boxcox", "steps", "spline")
+#: what `build` makes besides `MODELS`: an ETGP with any flow, which is not compared by itself
+ANY_FLOW = {"etgp": Model("etgp", is_in_paper=False, has_network=True)}
+
+
+def _extended(variant: str, num_params: int = 2, *without: str) -> Model:
+    settings = tuple(name for name in Model.network_settings if name not in without)
+    return Model(
+        *("etgp", variant, num_params),
+        is_in_paper=False,
+        has_network=True,
+        network_settings=settings,
+    )
+
+
+#: extended ETGPs that the experiments compare with ETGP LINEAR; each changes one thing about it
+EXTENDED = {
+    "etgp-latents": _extended("latents", 4),  # with two weights of the latents
+    "etgp-features": _extended("features"),
+    "etgp-concrete": _extended("concrete"),
+    "etgp-mean-field": _extended("mean-field", 2, "dropout"),
+    "etgp-gp": _extended("gp", 2, "hidden", "dropout"),
+    "etgp-spline": _extended("spline", 13),
+}
+#: extended ETGP → the options with which ``build("etgp", …)`` makes it
+EXTENDED_OPTIONS: dict[str, dict[str, Any]] = {
+    "etgp-latents": {"latents": 2},
+    "etgp-features": {"features": "shared"},
+    "etgp-concrete": {"parameters": "concrete"},
+    "etgp-mean-field": {"parameters": "mean-field"},
+    "etgp-gp": {"parameters": "gp"},
+    "etgp-spline": {"flow": "spline"},
+}
+#: every model of the experiments
+KINDS = MODELS | EXTENDED

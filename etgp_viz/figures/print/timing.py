@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from etgp_viz.figures import plotting
-from etgp_viz.figures.timing import LABEL_GAP, LOOKS, STYLES, sizes
+from etgp_viz.figures.timing import LABEL_GAP, LOOKS, STYLES, opacity, sizes
 
 if TYPE_CHECKING:
     from etgp_viz.records.timing import Curves, Line
@@ -27,7 +27,7 @@ def draw(record: Curves, caption: str = "") -> Figure:
     figure = Figure(figsize=(8.0, 5.0), layout="constrained")
     axes = figure.subplots()
     for line in record.lines:
-        _draw_line(axes, line)
+        _draw_line(axes, line, opacity(record, line.kind))
     scale = "log" if record.log else "linear"
     axes.set(xlabel=record.x_title, ylabel=record.y_title, xscale=scale, yscale=scale)
     axes.grid(alpha=0.3)
@@ -40,11 +40,11 @@ def draw(record: Curves, caption: str = "") -> Figure:
     return figure
 
 
-def _draw_line(axes: Any, line: Line) -> None:
+def _draw_line(axes: Any, line: Line, strength: float) -> None:
     colour, dash, marker = LOOKS[line.name]
-    width, opacity, own_dash = STYLES[line.kind]
+    width, _, own_dash = STYLES[line.kind]
     spread = np.stack([line.y - line.low, line.high - line.y])
-    look = {"color": colour, "alpha": opacity, "linestyle": _DASHES[own_dash or dash]}
+    look = {"color": colour, "alpha": strength, "linestyle": _DASHES[own_dash or dash]}
     look |= {"linewidth": width * 0.8, "markersize": 5, "capsize": 2}
     if line.kind in ("measured", "reference"):
         look["marker"] = _MARKERS[marker]

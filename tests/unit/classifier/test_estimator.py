@@ -18,8 +18,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from etgp_viz import ETGPClassifier
-from etgp_viz.classifier.estimator import parameter_values
+from etgp_viz import ETGPClassifier, flows
+from etgp_viz.classifier.base import parameter_values
 from etgp_viz.datasets import from_csv, toys
 from etgp_viz.datasets.dataset import draw_stratified
 
@@ -155,7 +155,7 @@ def test_early_stopping_keeps_what_validates_best():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"flow": "spline"}, "flow: expected one of 'linear', 'sal', 'tanh', got 'spline'"),
+        ({"flow": "cubic"}, "flow: expected one of 'linear', 'sal', 'tanh', 'arcsinh', "),
         ({"num_inducing": 0}, "num_inducing: expected an integer ≥ 1, got 0"),
         ({"hidden": (0,)}, "hidden: expected an integer ≥ 1, got 0"),
         ({"dropout": 1.0}, "dropout: expected a number in [0, 1), got 1.0"),
@@ -243,6 +243,15 @@ def test_a_file_brings_it_back(fitted, tmp_path):
     assert again.history_ is None
     assert again.classes_.dtype == fitted.classes_.dtype
     assert [file.name for file in path.parent.iterdir()] == ["model.npz"]
+
+
+@pytest.mark.parametrize("flow", ["spline", "inverse-boxcox"])
+def test_a_flow_of_the_zoo_comes_back(flow, tmp_path):
+    one = small(flow=flow, epochs=3).fit(X, NAMES)
+    one.save(tmp_path / "m.npz")
+    again = ETGPClassifier.load(tmp_path / "m.npz")
+    assert again.model_.network.flow == one.model_.network.flow != flows.Linear()
+    np.testing.assert_array_equal(again.predict_proba(X), one.predict_proba(X))
 
 
 def test_one_hidden_layer_may_be_a_number(tmp_path):

@@ -88,7 +88,8 @@ def test_the_general_rule_equals_the_compiled_one(flow: flows.Flow) -> None:
     with tf.GradientTape(persistent=True) as tape:
         tape.watch([mean, deviation, params])
         by_draw = tf.transpose(params, [1, 0, 2])[None]  # [S, N, C, P]
-        general = expected_log_likelihood(log_likelihood, flow, mean, deviation, by_draw, Q)
+        latent = flow, mean, deviation, by_draw
+        general = expected_log_likelihood(log_likelihood, *latent, gauss_hermite(Q))
         one_block = (flow, mean[None], deviation[None], flow.unstack(params[None]), labels[None])
         compiled = expected_log_softmax(*one_block, Q)[0]
     np.testing.assert_allclose(compiled, general, atol=1e-12)

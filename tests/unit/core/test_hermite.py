@@ -1,5 +1,7 @@
 """Hermite series against a dense 2-d rule, closed forms, predict_f and Monte Carlo."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -284,3 +286,19 @@ def test_a_graph_gives_the_same_covariances():
     in_graph = tf.function(lambda X: model.predict_f(X, full_cov=True))(X)
     for found, expected in zip(in_graph, model.predict_f(X, full_cov=True), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("nearest", [1.0, 0.5, 0.1])
+def test_as_many_terms_as_the_nearest_input_needs(nearest):
+    """Of exp(f), f standard normal, h_n² = e/n!: what is left after m terms is known."""
+    flow, tolerance = flows.Compose([flows.Linear(), flows.Exp()]), 1e-6
+    squares = [np.e / math.factorial(n) for n in range(60)]
+    needed = next(
+        m
+        for m in range(1, 40)
+        if sum(squares[m + 1 :]) * nearest ** (m + 1) <= tolerance * sum(squares[1:])
+    )
+    one = np.zeros(1), np.ones(1), np.array([[1.0, 0.0]])
+    h, remainder, *_ = hermite.expand(flow, *one, None, tolerance, np.array([nearest]))
+    assert h.shape == (1, needed + 1)
+    assert remainder[0] == pytest.approx(sum(squares[needed + 1 :]), rel=1e-3, abs=1e-9)

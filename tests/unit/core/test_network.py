@@ -186,7 +186,7 @@ def test_the_penalty_of_a_dropped_weight_is_that_of_its_mean_square(projection) 
     ("change", "message"),
     [
         ({"num_inputs": 0}, "num_inputs"),
-        ({"num_classes": 1}, "num_classes: expected an integer ≥ 2.*got 1"),
+        ({"num_classes": 0}, "num_classes: expected an integer ≥ 1.*got 0"),
         ({"flow": "linear"}, "flow: expected a flow"),
         ({"flow": flows.Exp()}, "flow: .*no parameters"),
         ({"hidden": (0,)}, "hidden"),

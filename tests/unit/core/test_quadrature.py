@@ -135,9 +135,11 @@ def test_the_general_rule_refines_too():
         labels = tf.reshape(tf.broadcast_to(y[None, :, None], shape), [-1, CLASSES])
         return tf.reshape(bernoulli.log_prob(flat, flat, labels), shape[:-1])
 
-    fine = expected_log_likelihood(log_likelihood, *arguments, 200).numpy()
-    coarse = expected_log_likelihood(log_likelihood, *arguments, Q).numpy()
-    refined = expected_log_likelihood(log_likelihood, *arguments, Q, tolerance=TOLERANCE).numpy()
+    def expected(num_nodes, tolerance=None):
+        values = *arguments, gauss_hermite(num_nodes)
+        return expected_log_likelihood(log_likelihood, *values, tolerance=tolerance).numpy()
+
+    fine, coarse, refined = expected(200), expected(Q), expected(Q, TOLERANCE)
     error = np.abs(refined - fine).max()
     assert error < 0.1
     assert error < 0.5 * np.abs(coarse - fine).max()

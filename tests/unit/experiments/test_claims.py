@@ -393,7 +393,7 @@ def test_the_page_says_first_where_etgp_is_behind():
     said = claims.page(made)
     assert said.startswith("Where ETGP is behind")
     first = said[: said.index("How to read")]
-    assert "ETGP loses, 2 of 4" in first
+    assert "ETGP loses 2 of 4:" in first
     assert "iris, log-likelihood: ETGP LINEAR PE -0.500" in first
     assert "wine" not in first
     assert "ETGP wins 2 of 4" in first

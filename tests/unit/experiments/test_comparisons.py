@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from etgp_viz import experiments
+from etgp_viz.experiments.budgets import describe_data
 from etgp_viz.experiments.comparisons import Evidence
+from etgp_viz.rivals.names import EXTENDED
 from tests.unit.experiments.tables import cell, race, table
 
 LINEAR, TANH, SEPARATE = ("etgp-linear", "pe"), ("etgp-tanh", "pe"), ("svgp-rbf", "separate")
@@ -26,6 +28,24 @@ def test_models_without_inducing_points_meet_those_with_the_most():
     assert evidence.one("wine", "boosting").who == "BOOSTING"
     assert evidence.rows("wine", ["etgp-linear"])[0]["num_inducing"] == 100
     assert evidence.one("wine", "network").scores == {}
+
+
+def test_extended_etgps_do_not_take_part_in_the_papers_claims():
+    made = table(cell("wine", *LINEAR, accuracy=0.7), cell("wine", *SEPARATE, accuracy=0.8))
+    more = table(
+        cell("wine", *LINEAR, accuracy=0.7),
+        cell("wine", *SEPARATE, accuracy=0.8),
+        *(cell("wine", name, accuracy=0.9) for name in EXTENDED),
+    )
+    assert experiments.duels(more).equals(experiments.duels(made))
+    picked = experiments.select(more, paper=True).set_index("model")["selected_on"]
+    assert picked["svgp-rbf"] == "test"
+    assert set(picked[list(EXTENDED)]) == {"validation"}
+    panel = experiments.panel(more, "wine", rivals="extensions")
+    assert panel.labels == (
+        *("LINEAR", "LATENTS", "FEATURES", "CONCRETE", "MEAN-FIELD", "GP", "SPLINE"),
+    )
+    assert "ETGP MEAN-FIELD" in "".join(describe_data(more))
 
 
 def test_every_race_counts_by_itself():

@@ -27,7 +27,15 @@ from etgp_viz.experiments import (
 )
 from etgp_viz.experiments.presets import expected_seconds
 from etgp_viz.experiments.scoring import SCORES
-from etgp_viz.experiments.settings import CELL, COLUMNS, CONFIGURATION, MODELS
+from etgp_viz.experiments.settings import (
+    ALL_MODELS,
+    CELL,
+    COLUMNS,
+    CONFIGURATION,
+    MODELS,
+    describe_configuration,
+)
+from etgp_viz.rivals import names
 
 RUNS = tuple(Run("iris", "etgp-linear", hidden=(5,), seed=seed) for seed in range(4))
 
@@ -101,7 +109,7 @@ def test_a_preset_compares_every_model_on_each_of_its_data_sets(preset):
     assert len({run.id for run in runs}) == len(runs)
     for name in PRESETS[preset].recipes:
         found = {(run.model, run.sharing) for run in runs if run.dataset == name}
-        assert found >= set(MODELS.values()) - {("speed", "")}
+        assert found >= {ALL_MODELS[model] for model in PRESETS[preset].models} - {("speed", "")}
     seeds = [run.seed for run in runs]
     assert seeds == sorted(seeds)
 
@@ -114,7 +122,49 @@ def test_the_laptop_preset_is_what_the_paper_asked_for():
     assert expected_seconds(runs, workers=2) < 7200
 
 
-@pytest.mark.parametrize("preset", ["quick", "laptop"])
+def test_the_extensions_preset_is_what_was_asked_for():
+    runs = grid("extensions")
+    assert {run.dataset for run in runs} == {"digits", "vowel", "avila", "leaves100"}
+    assert {run.seed for run in runs} == {0, 1, 2}
+    assert {run.model for run in runs} == {"etgp-linear", *names.EXTENDED, "network"}
+    assert expected_seconds(runs, workers=2) < 3600
+
+
+def test_other_presets_do_not_have_the_extensions():
+    for preset in ("quick", "laptop", "paper"):
+        assert set(names.EXTENDED).isdisjoint(run.model for run in grid(preset))
+    runs = grid("quick", datasets=["vowel"], models=["etgp-gp"])  # unless they are asked for
+    assert [(run.model, run.hidden, run.dropout) for run in runs] == [("etgp-gp", (), 0.0)]
+
+
+def test_a_run_has_no_setting_that_its_extension_does_not_have():
+    network = {"hidden": (5,), "dropout": 0.5, "weight_decay": 0.1}
+    runs = {
+        name: Run("iris", f"etgp-{name}", **network) for name in ("concrete", "mean-field", "gp")
+    }
+    found = {name: (run.hidden, run.dropout, run.weight_decay) for name, run in runs.items()}
+    assert found == {
+        "concrete": ((5,), 0.5, 0.1),
+        "mean-field": ((5,), 0.0, 0.1),
+        "gp": ((), 0.0, 0.1),
+    }
+    described = {name: describe_configuration(run.settings()) for name, run in runs.items()}
+    assert described == {
+        "concrete": "hidden layers 5, dropout 0.5, weight decay 0.1, rate 0.01",
+        "mean-field": "hidden layers 5, weight decay 0.1, rate 0.01",
+        "gp": "weight decay 0.1, rate 0.01",
+    }
+
+
+def test_two_latents_take_longer_to_predict_with_than_one():
+    seconds = {
+        model: expected_seconds(grid("extensions", datasets=["avila"], models=[model], seeds=[0]))
+        for model in ("etgp-linear", "etgp-latents")
+    }
+    assert seconds["etgp-latents"] > 1.5 * seconds["etgp-linear"]
+
+
+@pytest.mark.parametrize("preset", ["quick", "laptop", "extensions"])
 def test_all_models_on_a_data_set_are_trained_under_equal_conditions(preset):
     """Finding 10: one batch size, one patience, one limit; and one number of tries (finding 11)."""
     for name in PRESETS[preset].recipes:
@@ -125,13 +175,15 @@ def test_all_models_on_a_data_set_are_trained_under_equal_conditions(preset):
             if r.kind.is_trained_by_fit
         }
         assert len(budgets) == 1
-        assert {r.num_monte_carlo for r in runs if r.kind.is_monte_carlo} == {20}
+        draws = {r.num_monte_carlo for r in runs if r.kind.is_monte_carlo}
+        assert draws == (set() if preset == "extensions" else {20})  # without SVGPs
         tries = {}
         for run in runs:
             if run.num_inducing != 20 or preset == "quick":  # fewer inducing points: one try
                 tries.setdefault((run.model, run.sharing), []).append(run)
         assert len({len(found) for found in tries.values()}) == 1
-        assert set(tries) == set(MODELS.values()) - {("speed", "")}
+        compared = {ALL_MODELS[model] for model in PRESETS[preset].models}
+        assert set(tries) == compared - {("speed", "")}
         assert all(r.patience > 0 for r in runs if r.kind.is_trained_by_fit)
 
 
@@ -253,6 +305,18 @@ def test_a_file_of_something_else_is_left_alone(tmp_path, content):
     with pytest.raises(ValueError, match=r"^output: expected a result file"):
         carry(path)
     assert path.read_bytes() == content
+
+
+def test_text_in_a_column_of_numbers_is_told(tmp_path):
+    """Files of version 0.1 have no checksums."""
+    path, row = tmp_path / "earlier.csv", dict.fromkeys(COLUMNS, "")
+    row |= {"id": "a", "rows": "1", "status": "ok", "test_accuracy": "0.8x"}
+    path.write_text(f"# {{}}\n{','.join(COLUMNS)}\n{','.join(row.values())}\n")
+    with pytest.raises(ValueError, match="with text in the column test_accuracy"):
+        load(path)
+    path.write_text(path.read_text().replace(",1,", ",²,"))
+    with pytest.raises(ValueError, match="with a broken line 3"):
+        load(path)
 
 
 def test_a_broken_line_in_the_middle_is_told_and_nothing_is_lost(tmp_path):

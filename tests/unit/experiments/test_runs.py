@@ -16,7 +16,7 @@ from distributed.security import Security
 
 from etgp_viz.experiments import Outcome, Run, carry_out, load, results, workers
 from etgp_viz.experiments.settings import COLUMNS, MODELS
-from etgp_viz.rivals.names import PREDICTIVE_DRAWS
+from etgp_viz.rivals.names import EXTENDED, EXTENDED_OPTIONS, PREDICTIVE_DRAWS
 
 pytestmark = pytest.mark.slow
 
@@ -100,6 +100,36 @@ def test_each_kind_of_model_is_trained_until_it_stops_improving(name):
     assert [row["inference"] for row in outcome.rows] == ["pe", "ba"][: len(outcome.rows)]
     assert len(outcome.rows) == 1 + run.kind.has_bayesian_average
     assert set(outcome.detail) >= {"confusion", "line", "projection", "elbo"}
+
+
+@pytest.mark.parametrize("name", EXTENDED)
+def test_an_extended_etgp_fills_two_complete_rows(name):
+    from etgp_viz import datasets
+    from etgp_viz.experiments.run import execute, train
+
+    run = Run("iris", name, hidden=(5,), dropout=0.5, **PATIENT | {"steps": 6})
+    outcome = execute(run)
+    assert [row["inference"] for row in outcome.rows] == ["pe", "ba"]
+    for row in outcome.rows:
+        assert words(row) == set()
+        assert row["model"] == name
+        assert row["test_accuracy"] > 0.2
+    assert len(outcome.detail["line"]["t"]) > 0
+    # It is the model that its options say, and the table of names knows its parameters.
+    model = train(run, datasets.load("iris", validation=0.1, seed=0)).model
+    ((option, value),) = EXTENDED_OPTIONS[name].items()
+    found = {
+        "latents": model.num_latent_gps,
+        "features": "shared" if hasattr(model, "trunk") and model.trunk is None else None,
+        "parameters": {
+            "ConcreteDropoutNetwork": "concrete",
+            "MeanFieldNetwork": "mean-field",
+            "GPNetwork": "gp",
+        }.get(type(model.network).__name__),
+        "flow": "spline" if "w4" in str(model.network.flow.params) else None,
+    }
+    assert found[option] == value
+    assert model.network.flow.num_params == EXTENDED[name].num_params
 
 
 def test_patience_keeps_the_parameters_of_the_best_validation_score():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from etgp_viz.figures import optimisers, regions, style
+from etgp_viz.figures import node_errors, optimisers, regions, style
 from etgp_viz.figures.print import inference as print_inference
+from etgp_viz.records.inference import NodeErrors
 from etgp_viz.records.live_training import Trainings, compare
 
 
@@ -102,3 +103,15 @@ def test_inducing_points_are_crosses_at_the_end_of_their_trails():
     assert regions.trails(record.trail, record.Z) == "M0.000,0.500L1.000,0.500"
     arm = regions.ARM * 2.0
     assert regions.crosses(record.Z, record.window).startswith(f"M{1 - arm:.3f},0.500")
+
+
+def test_rounding_errors_are_not_drawn_as_data():
+    rng = np.random.default_rng(0)
+    nodes, draws = np.array([1, 2, 4]), np.array([1, 16])
+    noise = [1e-16 * rng.uniform(1, 9, n) for n in (3, 2, 2)]
+    fig = node_errors.make(NodeErrors(nodes, noise[0], draws, noise[1], noise[2], 2))
+    assert all(np.ptp(trace.y) == 0.0 for trace in fig.data)
+    assert "no error yet" in fig.layout.annotations[0].text
+    node_errors.update(fig, NodeErrors(nodes, 1e12 * noise[0], draws, noise[1], noise[2], 2))
+    assert np.ptp(fig.data[0].y) > 0.0
+    assert "rms over rows" in fig.layout.annotations[0].text

@@ -68,9 +68,11 @@ def test_a_reference_lies_behind():
     assert labels(fig)["ETGP LINEAR (reference)"].x == pytest.approx(np.log10(50))
     assert "strong: this machine" in fig.layout.annotations[-1].text
     assert "pale: the reference run" in fig.layout.annotations[-1].text
+    assert drawn(fig)["etgp-linear, reference"].opacity < 0.5
     alone = timing.curves(ours.iloc[:0], reference=theirs)
     figures.update(fig, alone)
     assert "ETGP LINEAR (reference)" in labels(fig)
+    assert drawn(fig)["etgp-linear, reference"].opacity == 1.0  # by itself it is not pale
 
 
 def test_an_empty_race_is_an_empty_picture():

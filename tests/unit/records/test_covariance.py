@@ -199,3 +199,15 @@ def test_estimates_of_growing_samples_in_one_pass() -> None:
     for bad in ([1, 5], [5, 5], [5, 451]):
         with pytest.raises(ValueError, match="sizes: expected"):
             covariance.empirical_of_first(f0, f0, bad)
+
+
+def test_a_matrix_that_cannot_fit_is_named_with_its_bytes(monkeypatch):
+    monkeypatch.setattr("etgp_viz.checks.free_memory", lambda: 100)
+    expected = (
+        r": expected a size that fits into 100 free bytes, got a matrix of 4 × 4 numbers, 128 "
+    )
+    with pytest.raises(ValueError, match=f"^params{expected}"):
+        covariance.joint(np.eye(2), flows.Linear(), np.ones((2, 2, 2)))
+    with pytest.raises(ValueError, match=f"^a{expected}"):
+        covariance.joint_linear(np.eye(2), np.ones((2, 2)))
+    assert covariance.joint_linear(np.eye(1), np.ones((3, 1))).shape == (3, 3)  # 72 bytes

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from etgp_viz import flows
 from etgp_viz.backend import gpflow, tf
 from etgp_viz.rivals.build_model import MODELS, build, kmeans
 from tests.unit.rivals.models import C, D, M, X, rng
@@ -74,6 +75,33 @@ def test_build_passes_options_on():
     assert model.likelihood.num_monte_carlo_points == 3
 
 
+@pytest.mark.usefixtures("quick_points")
+def test_an_etgp_takes_any_flow():
+    named = build("etgp", X, C, num_inducing=M, flow="tanh", elements=2, seed=3)
+    same = build("etgp-tanh", X, C, num_inducing=M, elements=2, seed=3)
+    for ours, theirs in zip(named.parameters, same.parameters, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert named.network.flow == same.network.flow
+    assert build("etgp", X, C, num_inducing=M).network.flow == flows.Linear()
+    flow = flows.Compose([flows.StepSum(1, 0, 1), flows.Linear()])
+    for name in ("etgp", "tgp"):
+        network = build(name, X, C, num_inducing=M, flow=flow).network
+        assert network.flow is flow
+        np.testing.assert_allclose(network(X[:1])[0, 0], flow.near_identity_params())
+    spline = build("etgp", X, C, num_inducing=M, flow="spline", bins=3, bound=2.0).network.flow
+    assert spline.flows == (flows.RationalQuadraticSpline(3, 2.0), flows.Linear())
+
+
+@pytest.mark.usefixtures("quick_points")
+def test_with_a_likelihood_one_process_is_enough():
+    likelihood = gpflow.likelihoods.Gaussian()
+    model = build("etgp", X, 1, num_inducing=M, likelihood=likelihood)
+    assert model.likelihood is likelihood
+    assert model.predict_y(X)[0].shape == (len(X), 1)
+    with pytest.raises(ValueError, match=r"network.num_classes: expected an integer ≥ 2"):
+        build("etgp", X, 1, num_inducing=M, likelihood=gpflow.likelihoods.Softmax(1))
+
+
 def test_inducing_points_may_be_given():
     points = X[:3] + 0.1
     model = build("etgp-linear", X, C, inducing_points=points)
@@ -112,6 +140,11 @@ def test_kmeans_centres_are_the_best_clusters(monkeypatch):
         (lambda: build("etgp-sal", X, C, elements=5), "elements: .*'etgp-sal'.*length"),
         (lambda: build("etgp-tanh", X, C, batched=True), "batched: .*elements, length"),
         (lambda: build("tgp", X, C, flow="cubic"), "flow: expected one of 'linear'"),
+        (lambda: build("etgp", X, C, flow=flows.Linear), "flow: expected one of 'linear'"),
+        (lambda: build("etgp", X, C, flow="spline", elements=2), "elements: expected an option of"),
+        (lambda: build("etgp", X, C, flow=flows.SAL(), length=2), "length: expected an option of"),
+        (lambda: build("etgp-linear", X, C, flow="sal"), "flow: expected an option of"),
+        (lambda: build("etgp", X, 1), "num_classes: expected an integer ≥ 2"),
         (lambda: build("svgp-rbf", X, C, num_inducing=M, sharing="all"), "sharing: expected one"),
         (lambda: build("svgp-rbf", X, C, num_inducing=M, batched="yes"), "batched: expected one"),
     ],

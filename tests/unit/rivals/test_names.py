@@ -12,7 +12,8 @@ from etgp_viz.rivals.build_model import FLOW_CLASSES, build
 
 
 def test_the_flows_are_those_that_are_built():
-    assert tuple(FLOW_CLASSES) == names.FLOWS
+    assert tuple(FLOW_CLASSES) == names.ALL_FLOWS
+    assert names.FLOWS == ("linear", "sal", "tanh")  # the paper's alone
     for name in names.ETGPS:
         model = names.MODELS[name]
         assert model.num_params == FLOW_CLASSES[model.variant]().num_params
@@ -71,13 +72,14 @@ def test_experiments_and_races_use_no_other_names():
     assert {*names.ETGPS, *names.SVGPS} <= compared <= set(names.MODELS)
     raced = {contestant.model for contestant in timing.MODELS.values()}
     assert raced <= set(names.MODELS)
+    assert not set(names.ANY_FLOW) & {*names.MODELS, *names.ETGPS, *names.BEYOND_PAPER}
     for name in names.ETGPS:
         assert timing.MODELS[name].label == names.MODELS[name].label
 
 
 def test_a_wrong_name_is_answered_with_the_table():
     with pytest.raises(
-        ValueError, match=r"name: expected one of 'etgp-linear', .*'boosting', got 'x'"
+        ValueError, match=r"name: expected one of 'etgp-linear', .*'boosting', 'etgp', got 'x'"
     ):
         build("x", [[0.0], [1.0]], 2)
 

@@ -1,0 +1,1 @@
+"""Extensions of ETGP, of which the core knows nothing."""
