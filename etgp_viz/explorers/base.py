@@ -19,8 +19,9 @@ from etgp_viz.explorers.guide import Guide
 from etgp_viz.explorers.history import History, walk
 from etgp_viz.explorers.page import Frame, Page, Views, button, in_rows, label_of
 from etgp_viz.explorers.presets import Preset, tours_of
-from etgp_viz.explorers.records_view import Records, unchecked
+from etgp_viz.explorers.records_view import Records, quickly
 from etgp_viz.explorers.saved_picture import MIME_TYPES, SavedPicture, file_content
+from etgp_viz.explorers.shared_colours import SharedColours
 from etgp_viz.figures import plotting
 from etgp_viz.figures.plotting import Picture
 
@@ -50,7 +51,7 @@ class Explorer(ABC):
     views: ClassVar[Views] = MappingProxyType({})
     #: rows of pictures on a page that is wide enough for all of them
     wide: ClassVar[tuple[str, ...]] = ()
-    #: heat maps that are compared with each other and have one colour scale
+    #: heat maps that are compared, from left to right: they have one colour scale and one bar
     same_colours: ClassVar[tuple[tuple[str, ...], ...]] = ()
     #: groups of controls that are folded away at first
     folded: ClassVar[tuple[str, ...]] = ()
@@ -67,15 +68,15 @@ class Explorer(ABC):
         self.controls = {
             name: spec.widget(getattr(start, name)) for name, spec in self._specs.items()
         }
-        with unchecked():
+        with quickly():
             self._records = Records(self.compute_records(start))
         leader = next(iter(self._records))
         self._drawn = {name: self._records[name] for name in self.pictures}
         # A figure is complete before the browser hears of it, colours included.
         self._figures = {name: picture.make(self._drawn[name])
                          for name, picture in self.pictures.items()}  # fmt: skip
-        for group in self.same_colours:
-            self._share_colours(group[0])
+        self._colours = SharedColours(self.same_colours)
+        self._colours.begin(self._figures)
         self._figures = {name: live_figure(figure, leads=name == leader)
                          for name, figure in self._figures.items()}  # fmt: skip
         self._to_refit: set[str] = set()  # figures whose axes fit anew when they are drawn next
@@ -202,8 +203,9 @@ class Explorer(ABC):
     from_link = sharing.FromLink()
 
     def reset(self) -> None:
-        """Return every control to its default, and fit the axes."""
+        """Return every control to its default, fit the axes, and end the story of a preset."""
         self._page.frame.preset = self._guide.name
+        self._page.show_note()
         self._move(dataclasses.asdict(self.State()), refit=True)
 
     def undo(self) -> None:
@@ -328,7 +330,7 @@ class Explorer(ABC):
             if refit:
                 self._to_refit = set(self.pictures)
             shown = self._page.frame.shown
-            with unchecked():  # the controls have checked their values
+            with quickly():
                 for name, record in self.compute_records(state):
                     self._records[name] = record
                     if name in shown:
@@ -346,12 +348,7 @@ class Explorer(ABC):
                 self.pictures[name].update(self._figures[name], record, refit)
                 self._drawn[name] = record
                 self._to_refit.discard(name)
-                self._share_colours(name, refit)
-
-    def _share_colours(self, name: str, refit: bool = False) -> None:
-        for group in self.same_colours:
-            if name in group:
-                plotting.share_colours([self._figures[other] for other in group], refit)
+                self._colours.scale(self._figures, name, refit)
 
     def _fit_axes(self) -> None:
         self._redraw(refit=True)
@@ -361,6 +358,7 @@ class Explorer(ABC):
         self._present(self._page.frame.presents)
         try:
             self._draw(sorted(self._page.frame.shown))
+            self._colours.show_bars(self._figures, self._page.frame.shown)
         except Exception as error:
             self._page.warn(f"This view cannot be drawn: {error}")
 
@@ -412,7 +410,7 @@ class Explorer(ABC):
         if not change.new:
             for name in sorted(self._page.frame.shown):
                 self.pictures[name].update(self._figures[name], self._drawn[name], False)
-                self._share_colours(name)
+                self._colours.scale(self._figures, name)
 
     def _grouped_controls(self) -> dict[str, list[widgets.Widget]]:
         groups: dict[str, list[widgets.Widget]] = {}
@@ -422,7 +420,8 @@ class Explorer(ABC):
 
     def _present(self, large: bool) -> None:
         for name in self._page.frame.shown if large else self._figures:
-            plotting.enlarge(self._figures[name], plotting.PRESENT_SCALE if large else 1.0)
+            if plotting.enlarge(self._figures[name], plotting.PRESENT_SCALE if large else 1.0):
+                self._drawn[name] = None  # to be drawn again, with labels further apart
 
     def _actions(self) -> dict[str, tuple[str, Callable[[], None]]]:
         """Label → tooltip and what to call."""
@@ -459,8 +458,8 @@ class Explorer(ABC):
     def _choose_preset(self, name: str) -> None:
         preset, frame = self.presets[name], self._page.frame
         self._guide.stop()
-        if preset.view:
-            frame.view = [label for label, _ in frame.views].index(preset.view)
+        if preset.view or frame.presents:  # "present" mode has no tabs to choose a view
+            self._page.reveal(preset.view or frame.views[0][0], "", None)
         with morphing():
             self._move({**dataclasses.asdict(self.State()), **preset.values}, refit=True)
         frame.preset = name

@@ -12,6 +12,7 @@ import traitlets
 from etgp_viz.explorers import fields
 from etgp_viz.explorers.fields import TOOLTIP, Choice, Control, Number, Whole, controlled
 from etgp_viz.explorers.posterior_controls import Observations
+from etgp_viz.messages import describe
 from etgp_viz.records import prior
 
 MAX_POINTS = 60  # added by clicks: a link must stay short
@@ -128,7 +129,7 @@ class Profile(Control):
 
     def check(self, value: Any) -> tuple[float, ...]:
         if not isinstance(value, list | tuple) or len(value) != self.knots:
-            raise ValueError(f"expected {self.knots} numbers, got {value!r}")
+            raise ValueError(f"expected {self.knots} numbers, got {describe(value)}")
         # Rounded, since links are longer with the rounding errors of a slider.
         return tuple(round(fields.check_number(knot, self.low, self.high), 6) for knot in value)
 
@@ -191,7 +192,7 @@ class Points(Control):
 
     def check(self, value: Any) -> tuple[float, ...]:
         if not isinstance(value, list | tuple) or len(value) % 3:
-            raise ValueError(f"expected three numbers for each point, got {value!r}")
+            raise ValueError(f"expected three numbers for each point, got {describe(value)}")
         if len(value) > 3 * MAX_POINTS:
             raise ValueError(f"expected at most {MAX_POINTS} points, got {len(value) // 3}")
         place = Number("place", -self.reach, self.reach, 0.001)
@@ -213,7 +214,7 @@ _LATENT: dict[str, tuple[Any, Control]] = {
     "kernel": ("rbf", Choice("kernel", prior.KERNELS)),
     "lengthscale": (1.0, Number("lengthscale ℓ", 0.1, 5.0, log=True, effect="smoother")),
     "variance": (1.0, Number("variance σ²", 0.1, 5.0, log=True, effect="higher paths")),
-    "period": (2.0, Number("period p", 0.5, 6.0, effect="longer repeats",
+    "period": (2.0, Number("period", 0.5, 6.0, effect="longer repeats",
                            when=lambda state: state.kernel == "periodic")),
     "seed": (0, Whole("draw number", 0, 9999, typed=True)),
     "held": ((), Observations(

@@ -169,6 +169,7 @@ class CovarianceExplorer(Explorer):
             "there too, and the correlation jumps from −1 to 1: linear flows allow no value in "
             "between. At x = 0 itself class 2 does not vary, so it has no correlation at all.",
             {"a2": (-2.0, -1.0, 0.0, 1.0, 2.0), "c": 1, "d": 2},
+            "Variance and correlation",
         ),
         "Shifts do not matter": Preset(
             "Every class is shifted by a curve of its own, and f₀ has a mean. With linear flows "
@@ -189,11 +190,13 @@ class CovarianceExplorer(Explorer):
             "tell us a·σ, but never a and σ apart.",
             {"variance": 4.0, "a1": (0.5,) * 5, "a2": (0.15, 0.3, 0.5, 0.7, 0.85),
              "a3": (-0.4,) * 5},
+            "From K",
         ),
         "Three classes, one rank": Preset(
             "All classes at 16 inputs are 48 values, but they come from 16 values of f₀: all "
             "eigenvalues after the 16th are zero. Three independent processes would have 48.",
             {"view": "joint", "kernel": "matern32", "a2": (2.0, 1.0, 0.5, 1.0, 2.0)},
+            "Rank and terms",
         ),
         "Bent flows": Preset(
             "Class 1 is skewed to the right, class 2 to the left. Their correlation at equal "
@@ -201,6 +204,7 @@ class CovarianceExplorer(Explorer):
             "other. Flows that differ only in skew are combinations of two functions of f₀, so 32 "
             "of 48 eigenvalues remain. Set the non-linearity to 0, and the correlation is 1 again.",
             {"family": "sal", "tails": 1.4, "skew1": -2.0, "skew2": 2.0, "a2": (1.0,) * 5},
+            "Two classes at one x",
         ),
         "One term is not enough": Preset(
             "Steps at three places, but only the first term of the series, which is the one in "

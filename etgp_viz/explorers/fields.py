@@ -15,6 +15,8 @@ from typing import Any
 
 import ipywidgets as widgets
 
+from etgp_viz.messages import describe
+
 LABEL_STYLE = {"description_width": "118px"}
 FULL_WIDTH = {"width": "auto"}
 # What a slider, a menu or a text box calls its tooltip in ipywidgets 8, or in 7, which Colab has.
@@ -126,7 +128,7 @@ class Whole(Control):
 
     def check(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ValueError(f"expected a whole number, got {value!r}")
+            raise ValueError(f"expected a whole number, got {describe(value)}")
         return int(check_number(value, self.low, self.high))
 
     def widget(self, value: int) -> widgets.Widget:
@@ -150,7 +152,9 @@ class Choice(Control):
         for option in self.options:
             if type(option) is type(value) and option == value:
                 return option
-        raise ValueError(f"expected one of {', '.join(map(repr, self.options))}, got {value!r}")
+        raise ValueError(
+            f"expected one of {', '.join(map(repr, self.options))}, got {describe(value)}"
+        )
 
     def widget(self, value: Any) -> widgets.Widget:
         pairs = [(text, option) for option, text in self.options.items()]
@@ -173,7 +177,7 @@ class Switch(Control):
 
     def check(self, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise ValueError(f"expected true or false, got {value!r}")
+            raise ValueError(f"expected true or false, got {describe(value)}")
         return value
 
     def widget(self, value: bool) -> widgets.Widget:
@@ -211,7 +215,7 @@ def check_values(state: type, values: Mapping[str, Any]) -> dict[str, Any]:
     controls = controls_of(state)
     unknown = [name for name in values if name not in controls]
     if unknown:
-        raise ValueError(f"{unknown[0]!r}: expected one of {', '.join(controls)}")
+        raise ValueError(f"{describe(unknown[0])}: expected one of {', '.join(controls)}")
     checked = {}
     for name, value in values.items():
         try:
@@ -224,10 +228,10 @@ def check_values(state: type, values: Mapping[str, Any]) -> dict[str, Any]:
 def check_number(value: Any, low: float, high: float) -> float:
     """A number between two ends as a float; a ValueError if it is not one."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"expected a number, got {value!r}")
+        raise ValueError(f"expected a number, got {describe(value)}")
     slack = 1e-9 * (high - low)  # the ends of a logarithmic slider have rounding errors
     if not low - slack <= value <= high + slack:
-        raise ValueError(f"expected a number from {low:g} to {high:g}, got {value!r}")
+        raise ValueError(f"expected a number from {low:g} to {high:g}, got {describe(value)}")
     return min(max(float(value), float(low)), float(high))
 
 

@@ -12,6 +12,7 @@ from etgp_viz.core.network import FlowNetwork
 from etgp_viz.explorers import controls, tours
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, Whole, controlled
+from etgp_viz.extensions import flow_zoo
 from etgp_viz.figures import density, flow_map, matrix, parameters, paths
 from etgp_viz.records import flow as flow_records
 from etgp_viz.records import prior
@@ -22,7 +23,15 @@ DRAWS, KNOTS = 3, 5  # knots of each parameter
 LATENT_NAME = "Cov[f₀(x), f₀(x′)]"
 
 # The steps that flows are composed of; in a name such as "sal+linear" the first is applied first.
-STEPS = {"linear": flows.Linear(), "sal": flows.SinhArcsinh(), "tanh": flows.TanhSum(2)}
+STEPS = {
+    "linear": flows.Linear(),
+    "sal": flows.SinhArcsinh(),
+    "tanh": flows.TanhSum(2),
+    "arcsinh": flow_zoo.Arcsinh(),
+    "boxcox": flow_zoo.BoxCox(),
+    "inverse": flow_zoo.InverseBoxCox(),
+    "spline": flow_zoo.RationalQuadraticSpline(bins=2),
+}
 FLOWS = {
     "linear": "LINEAR: a·f + b",
     "sal": "SAL: d·sinh(b·asinh f − a) + e",
@@ -30,6 +39,10 @@ FLOWS = {
     "sal+linear": "SAL, then LINEAR",
     "sal+tanh": "SAL, then TANH",
     "tanh+linear": "TANH, then LINEAR",
+    "arcsinh": "ARCSINH: a + b·asinh((f − c)/d)",
+    "boxcox": "BOX-COX: ±((1 + |f|)^λ − 1)/λ, λ = p or n",
+    "inverse": "INVERSE BOX-COX: ±((1 + λ|f|)^(1/λ) − 1)",
+    "spline": "SPLINE: two bins between −3 and 3",
 }
 SOURCES = {"profiles": "sliders and knots", "network": "a random network"}
 
@@ -38,6 +51,11 @@ _LABELS = {
     "sal_a": "skew a", "sal_b": "tails b", "sal_d": "scale d", "sal_e": "shift e",
     "tanh_a1": "step 1: height a₁", "tanh_b1": "step 1: slope b₁", "tanh_c1": "step 1: place c₁",
     "tanh_a2": "step 2: height a₂", "tanh_b2": "step 2: slope b₂", "tanh_c2": "step 2: place c₂",
+    "arcsinh_a": "shift a", "arcsinh_b": "scale b", "arcsinh_c": "place c", "arcsinh_d": "width d",
+    "boxcox_p": "power p above zero", "boxcox_n": "power n below zero",
+    "inverse_p": "power p above zero", "inverse_n": "power n below zero",
+    "spline_w1": "bin 1: width w₁", "spline_w2": "bin 2: width w₂",
+    "spline_h1": "bin 1: height h₁", "spline_h2": "bin 2: height h₂", "spline_s1": "slope s₁",
 }  # fmt: skip
 
 
@@ -83,6 +101,19 @@ class FlowState:
     tanh_a2: tuple[float, ...] = _parameter("tanh_a2", 1.0)
     tanh_b2: tuple[float, ...] = _parameter("tanh_b2", 2.0)
     tanh_c2: tuple[float, ...] = _parameter("tanh_c2", 1.0)
+    arcsinh_a: tuple[float, ...] = _parameter("arcsinh_a", 0.0)
+    arcsinh_b: tuple[float, ...] = _parameter("arcsinh_b", 1.0)
+    arcsinh_c: tuple[float, ...] = _parameter("arcsinh_c", 0.0)
+    arcsinh_d: tuple[float, ...] = _parameter("arcsinh_d", 0.3)
+    boxcox_p: tuple[float, ...] = _parameter("boxcox_p", 1.7)
+    boxcox_n: tuple[float, ...] = _parameter("boxcox_n", 0.3)
+    inverse_p: tuple[float, ...] = _parameter("inverse_p", 0.5)
+    inverse_n: tuple[float, ...] = _parameter("inverse_n", 1.0)
+    spline_w1: tuple[float, ...] = _parameter("spline_w1", 1.0)
+    spline_w2: tuple[float, ...] = _parameter("spline_w2", 1.0)
+    spline_h1: tuple[float, ...] = _parameter("spline_h1", 1.0)
+    spline_h2: tuple[float, ...] = _parameter("spline_h2", 1.0)
+    spline_s1: tuple[float, ...] = _parameter("spline_s1", 4.0)
     network_seed: int = controlled(
         0, Whole("network number", 0, 9999, typed=True, group="Flow", when=_from_network)
     )
@@ -124,7 +155,10 @@ class FlowExplorer(Explorer):
     """
 
     State = FlowState
-    handout = ("linear_a", "sal_a", "tanh_a1", "amount")
+    handout = (
+        *("linear_a", "sal_a", "tanh_a1", "arcsinh_d", "boxcox_p", "inverse_p", "spline_s1"),
+        "amount",
+    )
     pictures: ClassVar = {
         "paths": paths,
         "parameters": parameters,
@@ -145,7 +179,11 @@ class FlowExplorer(Explorer):
         "parameters latent_covariance covariance",
     )
     same_colours = (("latent_covariance", "covariance"),)
-    main = ("linear_a", "linear_b", "sal_a", "sal_b", "tanh_a1", "tanh_c1", "amount", "at")
+    main = (
+        *("linear_a", "linear_b", "sal_a", "sal_b", "tanh_a1", "tanh_c1", "arcsinh_b", "arcsinh_d"),
+        *("boxcox_p", "boxcox_n", "inverse_p", "inverse_n", "spline_h1", "spline_s1"),
+        *("amount", "at"),
+    )
     presets: ClassVar = {
         "Guided tour": tours.FLOW,
         "Nothing happens": Preset(
@@ -316,9 +354,14 @@ def _network(flow: flows.Flow, seed: int, amount: float) -> FlowNetwork:
     return prior.random_network(flow, 2, seed=seed, amount=amount)
 
 
+@lru_cache(maxsize=2)
+def _kernel(latent: tuple[Any, ...]) -> Any:
+    return prior.kernel(*latent)
+
+
 @lru_cache(maxsize=4)
 def _kernel_matrix(coarse: bool, latent: tuple[Any, ...]) -> np.ndarray:
-    return prior.covariance_matrix(prior.kernel(*latent), COARSE if coarse else X)
+    return prior.covariance_matrix(_kernel(latent), COARSE if coarse else X)
 
 
 @lru_cache(maxsize=2)
@@ -328,7 +371,7 @@ def _draws(latent: tuple[Any, ...], seed: int) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _variance(latent: tuple[Any, ...], at: float) -> float:
-    return float(prior.covariance_matrix(prior.kernel(*latent), np.array([at]))[0, 0])
+    return float(prior.covariance_matrix(_kernel(latent), np.array([at]))[0, 0])
 
 
 @lru_cache(maxsize=2)

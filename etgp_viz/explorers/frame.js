@@ -36,7 +36,7 @@ function makeBar(model, el, send, present) {
     menu.value = "";
   });
   const large = make("button", { text: "present", class: "etgp-action etgp-enter", type: "button",
-    title: "Full screen, large text; arrow keys walk through the presets, Escape leaves" });
+    title: "Full screen, large text; ← → walk through the presets, ↑ ↓ through the pictures, Escape leaves" });
   large.addEventListener("click", present);
   const views = model.get("views");
   const choose = (view) => {
@@ -156,6 +156,13 @@ function followSize(el, onPage, onSize) {
   return observer;
 }
 
+// Show the view that many places after the current one.
+function turnView(model, by) {
+  const count = model.get("views").length;
+  model.set("view", (model.get("view") + by + count) % count);
+  model.save_changes();
+}
+
 // Present mode: the page alone, on the whole screen if the browser allows that.
 function presenter(page, model, send) {
   const enter = async () => {
@@ -191,11 +198,13 @@ function presenter(page, model, send) {
     if (!page.matches(".etgp-present")) return;
     if (event.key === "Escape") return leave();
     const by = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }[event.key];
+    const down = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const isTaken = event.target.closest?.(`${HANDLE}, input, select, textarea, [role=slider], [role=tab], [contenteditable=true]`);
-    if (!by || (isTaken && event.key.startsWith("Arrow"))) return;
+    if (!(by || down) || (isTaken && event.key.startsWith("Arrow"))) return;
     const presets = model.get("presets"), next = presets[presets.indexOf(model.get("preset")) + by];
     event.preventDefault();
     event.stopPropagation();
+    if (down) return turnView(model, down);
     const step = page.querySelector(by > 0 ? ".etgp-onward" : ".etgp-back"); // of a guided tour
     if (step && !step.disabled) step.click();
     else if (next) send({ preset: next });
@@ -309,13 +318,23 @@ function watchHolds(page, model) {
   };
 }
 
-// A double click on a control, or Delete while it has the focus, returns it to its default.
+// A double click on a control, or Delete while it has the focus, returns it to its default. A slider's
+// own messages wait for the kernel's answer to the last one; those of earlier keys must not overtake ours.
+const ANSWERED = 400; // milliseconds
 function watchDefaults(page, send) {
+  let moved = -Infinity;
   const back = (event) => {
     if (event.target.closest("input, [contenteditable=true]")) return;
     const field = event.target.closest("[class*=etgp-field-]");
-    if (field) send({ default: field.className.match(/etgp-field-(\w+)/)[1] });
+    if (!field) return;
+    const wait = Math.max(0, moved + ANSWERED - performance.now());
+    setTimeout(() => send({ default: field.className.match(/etgp-field-(\w+)/)[1] }), wait);
   };
+  for (const name of ["keydown", "pointerup"]) {
+    page.addEventListener(name, (event) => {
+      if (!["Delete", "Backspace"].includes(event.key)) moved = performance.now();
+    }, true);
+  }
   page.addEventListener("dblclick", back);
   page.addEventListener("keydown", (event) => {
     if (event.key === "Delete" || event.key === "Backspace") back(event);

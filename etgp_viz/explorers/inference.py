@@ -41,7 +41,7 @@ from etgp_viz.figures.print import inference as print_inference
 from etgp_viz.records import own_data
 from etgp_viz.records.live_training import LiveTraining
 
-STEPS_PER_PLAY = 5000
+STEPS_PER_PLAY = 20_000
 TOUR = (0, 5, 10, 20, 40, 70, 100, 150, 200, 300, 400)  # steps at which a handout shows training
 # Seconds between two pictures while training, and the share of time for them, at most.
 PAUSE, SHARE = 0.09, 0.5
@@ -119,6 +119,7 @@ class InferenceExplorer(Explorer):
         stop_all()  # training of an earlier explorer would slow this one down
         self._built_for: InferenceState | None = None
         self._worker: Worker | None = None
+        self._last_worker: Worker | None = None  # which may be busy with its last words
         self._engines: dict[tuple[Any, ...], LiveTraining] = {}
         self._past: list[Moment] = []
         self._pending: deque[Callable[[], None]] = deque()  # changes that wait for the worker
@@ -219,6 +220,7 @@ class InferenceExplorer(Explorer):
 
         self._keep_best = False
         self._worker = Worker(step, snapshot, self._show, self._on_finish, PAUSE, SHARE)
+        self._last_worker = self._worker
         self._toggle.pressed = True
         self._update_text(self.state)
         self._worker.start()
@@ -285,8 +287,8 @@ class InferenceExplorer(Explorer):
 
     def wait(self) -> None:
         """Return when the training has ended; for scripts, where no page is waiting to be drawn."""
-        if self._worker is not None:
-            self._worker.join()
+        if self._last_worker is not None:
+            self._last_worker.join()
 
     def tour(self, name: str = "") -> tuple[str, Iterator[tuple[int, str, bool]]]:
         return super().tour(name) if name else ("training steps", self._training_tour())

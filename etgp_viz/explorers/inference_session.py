@@ -112,7 +112,7 @@ class InferenceSession:
         # M rows of the data: quicker than k-means, and training visibly moves them.
         rows = np.random.default_rng(state.seed).permutation(len(X))[: state.num_inducing]
         model = build(
-            f"etgp-{state.flow}", X, num_classes(state, self._own), inducing_points=X[rows],
+            "etgp", X, num_classes(state, self._own), flow=state.flow, inducing_points=X[rows],
             hidden=(state.hidden,), dropout=state.dropout, num_quadrature=state.num_quadrature,
             seed=state.seed, **_refinement(state),
         )  # fmt: skip
@@ -274,7 +274,7 @@ def code(state: Any, snapshot: Snapshot, own: OwnData | None, opening: str) -> s
             f"X, Y = {chapters.first}",
             f"rows = np.random.default_rng({state.seed}).permutation(len(X))"
             f"[:{state.num_inducing}]",
-            f'model = build("etgp-{state.flow}", X, {C}, inducing_points=X[rows],',
+            f'model = build("etgp", X, {C}, flow="{state.flow}", inducing_points=X[rows],',
             f"              hidden=({state.hidden},), dropout={state.dropout!r}, "
             f"num_quadrature={state.num_quadrature}, seed={state.seed}{refinement})",
             f"training = LiveTraining(model, (X, Y), batch_size={state.batch_size or None}, "

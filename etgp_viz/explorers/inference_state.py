@@ -21,7 +21,7 @@ DATA = {
     "blobs 1-d": "blobs (1-d)",
     "region 1-d": "one region (1-d)",
 }
-FLOWS = {flow: flow.upper() for flow in names.FLOWS}
+FLOWS = {flow: flow.upper() for flow in names.ALL_FLOWS}
 BATCHES = {0: "all rows", 16: "16 rows", 32: "32 rows", 60: "60 rows"}
 REACH = 6.0  # clicks further from the origin are moved to this distance
 
@@ -138,6 +138,7 @@ PRESETS = {
         "there is a lot of data, or apart where there is none. Look far away and compare.",
         {"data": "blobs", "num_classes": 4, "noise": 0.9, "num_data": 300, "dropout": 0.5,
          "num_inducing": 15, "learning_rate": 0.03},
+        "Two predictions",
     ),
     "Too few nodes": Preset(
         "Two nodes with a TANH flow, and the model may not add more where two are too few: "
@@ -146,6 +147,7 @@ PRESETS = {
         "tick “more nodes where Q are too few”.",
         {**ON_A_LINE, "flow": "tanh", "num_quadrature": 2, "refine": False,
          "learning_rate": 0.03},
+        "Quadrature",
     ),
     "Far from the data": Preset(
         "The picture reaches far beyond the data. There q(f₀) returns to its prior (dotted), "
@@ -153,5 +155,6 @@ PRESETS = {
         "extrapolates, and the model stays sure far from anything it has seen. BA hardly "
         "helps, since its dropout rate is the same everywhere. Train and see.",
         {**ON_A_LINE, "data": "blobs 1-d", "far": True, "learning_rate": 0.03},
+        "Latent and classes",
     ),
 }  # fmt: skip

@@ -56,7 +56,7 @@ def _kernel_field(default: Any, control: Any, needs: str = "", second: bool = Fa
 
 _LENGTHSCALE = Number("lengthscale ℓ", *RANGE, log=True, effect="smoother functions")
 _VARIANCE = Number("variance σ²", *RANGE, log=True, effect="functions that vary more")
-_PERIOD = Number("period p", 0.5, 6.0, effect="longer repeats")
+_PERIOD = Number("period", 0.5, 6.0, effect="longer repeats")
 
 
 @dataclass(frozen=True)

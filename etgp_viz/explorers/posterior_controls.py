@@ -11,6 +11,7 @@ import traitlets
 from etgp_viz.explorers import fields
 from etgp_viz.explorers.fast_plotly.live_figure import PANELS_JS
 from etgp_viz.explorers.fields import Control, Number
+from etgp_viz.messages import describe
 
 MAX_OBSERVATIONS = 40  # a link must stay short, and the table readable
 MAX_UNDO = 100
@@ -97,7 +98,7 @@ class Observations(Control):
 
     def check(self, value: Any) -> tuple[float, ...]:
         if not isinstance(value, list | tuple) or len(value) % 2:
-            raise ValueError(f"expected two numbers for each {self.noun}, got {value!r}")
+            raise ValueError(f"expected two numbers for each {self.noun}, got {describe(value)}")
         if len(value) > 2 * self.most:
             raise ValueError(f"expected at most {self.most} {self.label}, got {len(value) // 2}")
         return tuple((self.y if k % 2 else self.x).check(part) for k, part in enumerate(value))

@@ -43,7 +43,8 @@ class Preset:
     ----------
     story : what there is to see; of a tour, what it is about
     values : fields to set; all others return to their defaults
-    view : the label of the view on which the story happens; without it, the view stays
+    view : the label of the view on which the story happens; without it, the view stays, but in
+        *present* mode the first one is shown
     steps : the steps of a guided tour
 
     Examples

@@ -2,17 +2,28 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
+from functools import lru_cache
 from typing import Any
 
+from threadpoolctl import ThreadpoolController
 
-def unchecked() -> AbstractContextManager[Any]:
-    """A context in which models do not check shapes.
 
-    Explorers of shipped results have no model, and work without TensorFlow.
+@lru_cache(maxsize=1)
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def quickly() -> Iterator[None]:
+    """Compute the small arrays of a picture: no checks of shapes, one thread of linear algebra.
+
+    The controls have checked their values. Several threads that share a 200 × 200 matrix wait for
+    each other, on a busy machine for a hundred times as long as one of them needs.
     """
-    backend = sys.modules.get("etgp_viz.backend")
-    return nullcontext() if backend is None else backend.unchecked()
+    backend = sys.modules.get("etgp_viz.backend")  # shipped results need no TensorFlow
+    with _blas().limit(limits=1), nullcontext() if backend is None else backend.unchecked():
+        yield
 
 
 class Records(Mapping[str, Any]):
@@ -24,7 +35,7 @@ class Records(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         value = self._values[name]
         if callable(value):
-            with unchecked():  # the controls have checked their values
+            with quickly():
                 value = self._values[name] = value()
         return value
 

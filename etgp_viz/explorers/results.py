@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from etgp_viz.experiments import MODELS, Collection
-from etgp_viz.experiments.settings import describe_configuration, short_name
+from etgp_viz.experiments import Collection
+from etgp_viz.experiments.settings import ALL_MODELS, describe_configuration, short_name
 from etgp_viz.explorers import tours
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, controlled
@@ -34,7 +34,12 @@ def _state_of(collection: Collection) -> type:
     """The class of states of an explorer of these experiments, which offers what they contain."""
     datasets = {name: short_name(name) for name in collection.datasets}
     counts = {M: f"{M}" for M in collection.counts}
-    groups = {name: f"{name} kernels" if "stationary" in name else name for name in RIVALS}
+    has_extended = any(name in names.EXTENDED for name in collection.models)
+    groups = {
+        name: f"{name} kernels" if "stationary" in name else name
+        for name in RIVALS
+        if name != "extensions" or has_extended
+    }
     ways = {"pe": "point estimate", "ba": "Bayesian average"}
 
     @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def _state_of(collection: Collection) -> type:
 
 def _predicts_both_ways(model: str) -> bool:
     """Whether a model has a point estimate and a Bayesian average."""
-    return names.MODELS[MODELS[model][0]].has_bayesian_average
+    return names.KINDS[ALL_MODELS[model][0]].has_bayesian_average
 
 
 def _default(preferred: str, options: Mapping[str, str]) -> str:
@@ -105,8 +110,8 @@ PRESETS = {
     "PE or BA": Preset(
         "An ETGP or a network predicts with dropout off (circles) or averages over draws of it "
         "(open diamonds), in each case with the network that was chosen for it on validation rows. "
-        "Compare the log-likelihoods. In the figures below, the way to predict changes and the "
-        "network stays: compare the two reliability diagrams.",
+        "Compare the log-likelihoods. In the figures of one run, the way to predict changes and "
+        "the network stays: compare the two reliability diagrams.",
         {"dataset": "vowel", "metric": "log_likelihood", "way": "ba"},
     ),
     "Does the Gaussian process contribute?": Preset(
@@ -136,6 +141,7 @@ PRESETS = {
         "The hardest digits of the test set, and what the model took them for. Could you have read "
         "them?",
         {"dataset": "digits", "model": "etgp-tanh"},
+        "Errors",
     ),
 }
 
@@ -144,7 +150,7 @@ class ResultsExplorer(Explorer):
     """Compare accuracy, log-likelihood, calibration and time of ETGP and its rivals on real data.
 
     The first figure has a mark for every model, laid out as in the paper's figures: mean and
-    standard error over seeds. The figures below show one run in detail: its confusions, calibration
+    standard error over seeds. The others show one run in detail: its confusions, calibration
     and hardest rows, its ELBO, its functions along a line and its inducing points. The results come
     with the package; ``ResultsExplorer.of("results.csv")`` shows those that ``etgp-viz experiment``
     wrote for you.
@@ -176,9 +182,10 @@ class ResultsExplorer(Explorer):
     full_width = ("scores",)
     views: ClassVar = {
         "Scores": ("scores",),
-        "One run: errors": ("confusion reliability hardest",),
-        "One run: training": ("elbo projection",),
-        "One run: flows": ("scale", "offset"),
+        "Errors": ("confusion hardest",),
+        "Calibration": ("reliability",),
+        "Training": ("elbo projection",),
+        "Flows": ("scale offset",),
     }
     wide = (
         "scores scores confusion hardest",
@@ -214,7 +221,7 @@ class ResultsExplorer(Explorer):
             wanted += f" {state.way.upper()}"
         sentences = [
             _describe_best(self._panel(state)),
-            f"The run below: {name}{_inducing(row)}, seed {row['seed']}, test accuracy "
+            f"The run in detail: {name}{_inducing(row)}, seed {row['seed']}, test accuracy "
             f"{row['test_accuracy']:.3f}, log-likelihood {row['test_log_likelihood']:.3f}, "
             f"ECE {row['test_ece']:.3f}.",
             *_describe_training(row),

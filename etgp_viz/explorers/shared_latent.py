@@ -157,17 +157,20 @@ class SharedLatentExplorer(Explorer):
             "not: softmax sees only differences between classes. So the height of one process "
             "means nothing by itself; compare two.",
             {"flow": "linear", "network_seed": 0, "shift": 2.0},
+            "Class probabilities",
         ),
         "Bent maps": Preset(
             "TANH flows bend the maps, but the dots still lie on them: one value determines all "
             "others. Move the marked x and see the maps change; change the pivot and see them "
             "inverted.",
             {"flow": "tanh", "network_seed": 4, "at": -1.0},
+            "One class gives all",
         ),
         "Every class for itself": Preset(
             "Independent GPs with the same kernel and no flows. The dots are a cloud now: one "
             "process says nothing about another, and inference needs C Gaussian processes.",
             {"model": "independent"},
+            "One class gives all",
         ),
         "Flows without sharing": Preset(
             "The naive TGP has the flows of ETGP, but a latent for each class. The first class is "

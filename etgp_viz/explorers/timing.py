@@ -136,7 +136,7 @@ class TimingExplorer(Explorer):
     }
     wide = ("classes classes num_inducing", "classes classes num_data")
     folded = ("How large",)
-    main = ("quantity", "guess_svgp")
+    main = ("guess_etgp", "guess_svgp")
     presets: ClassVar = {
         "Guided tour": tours.TIMING,
         "Predict, then reveal": Preset(
@@ -183,6 +183,13 @@ class TimingExplorer(Explorer):
         self._bar = widgets.HTML(layout={"flex": "1 1 260px"})
         self._share = 0.0  # of the race that is done
         super().__init__(**values)
+        for name in GUESSES:
+            self.controls[name].observe(self._show_guess, "value")
+
+    def _show_guess(self, _: Any) -> None:
+        """Show the prediction to whoever changes it."""
+        if not self._is_held:
+            self.controls["show_guess"].value = True
 
     # The race -------------------------------------------------------------------------------------
 

@@ -57,8 +57,8 @@ FLOW = Preset(
         Step("This flow can bend. Move the skew a to −1 or lower, and watch the density.", "sal_a",
              {"flow": "sal", "source": "profiles", "sal_a": (0.0,) * 5}, view="The flow",
              until=lambda state: max(state.sal_a) <= -1.0, move={"sal_a": (-1.0,) * 5},
-             then="The density leans, with a long tail to the right: this process is not Gaussian "
-                  "any more."),
+             then="The density leans, with a long tail to the right: this process is no longer "
+                  "Gaussian."),
         Step("In an ETGP nobody moves these sliders: a network turns x into all the parameters. "
              "This one has random weights. Set the amount of change to 0. What is left?", "amount",
              {"flow": "sal+linear", "source": "network", "network_seed": 3, "amount": 1.0},
@@ -88,7 +88,7 @@ SHARED_LATENT = Preset(
              then="All of them: they are made from the same f₀."),
         Step("Each dot is a joint draw of two classes at the marked x. Why do the dots lie on "
              "curves?", "picture: pivot",
-             then="Both values come from the single number f₀(x). Whoever knows one class knows "
+             then="Both values come from the single number f₀(x). If you know one class, you know "
                   "all the others."),
         Step("Give each class a latent of its own: choose independent GPs.", "model",
              view="One class gives all",
@@ -209,7 +209,7 @@ RESULTS = Preset(
              {"bars": 1.0}, view="Scores",
              until=lambda state: state.metric == "log_likelihood",
              move={"metric": "log_likelihood"},
-             then="Whoever is sure and wrong pays dearly here. Has the order changed?"),
+             then="Being sure and wrong is expensive here. Has the order changed?"),
         Step("When a model says 80 %, is it right in 80 % of the cases? Choose the calibration "
              "error.", "metric", view="Scores",
              until=lambda state: state.metric == "ece", move={"metric": "ece"},

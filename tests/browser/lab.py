@@ -110,6 +110,18 @@ def _listens(port: int) -> bool:
     return False
 
 
+# Lets plotly draw a figure anew, from its own data, by making its place narrower and wide again.
+REDRAW = """async (plot) => {
+  for (const width of ['80%', '']) {
+    const drawn = new Promise((done) => plot.once('plotly_afterplot', done));
+    plot.parentElement.style.width = width;
+    window.dispatchEvent(new Event('resize'));
+    await drawn;
+    await new Promise((done) => setTimeout(done, 300));
+  }
+}"""
+
+
 def wait_until(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
     """Return as soon as a condition holds; fail with its name when patience runs out.
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.interpolate import PchipInterpolator
 
 from benchmarks.latency import notebook_of
-from tests.browser.lab import Slider, violations, wait_until
+from tests.browser.lab import REDRAW, Slider, violations, wait_until
 
 CELL = "from etgp_viz.explorers import CovarianceExplorer\nCovarianceExplorer()"
 X = np.linspace(-3.0, 3.0, 31)
@@ -114,7 +114,6 @@ def test_it_fits_the_window(notebook, screenshots, width):
 
 
 # Three images as rows of colours: before a press, drawn at once after it, and drawn by plotly.
-# Nothing is awaited between the last two: plotly may draw while an image is being decoded.
 IMAGES = """async (plot) => {
   const source = () => plot.querySelector('.hm image').getAttribute('href');
   const colours = async (href) => {
@@ -129,16 +128,13 @@ IMAGES = """async (plot) => {
   };
   const sources = [source()];
   await new Promise((done, fail) => {
-    let missing = 'nothing moves';
-    setTimeout(() => fail(new Error(missing)), 20000);
-    plot.addEventListener('etgp-moved', () => {
-      sources.push(source());
-      missing = 'plotly does not draw';
-      plot.on('plotly_afterplot', () => { sources.push(source()); done(); });
-    }, { once: true });
+    setTimeout(() => fail(new Error('nothing moves')), 20000);
+    plot.addEventListener('etgp-moved', done, { once: true });
   });
-  return Promise.all(sources.slice(0, 3).map(colours));
-}"""
+  sources.push(source());
+  await (REDRAW)(plot);
+  return Promise.all([...sources, source()].map(colours));
+}""".replace("REDRAW", REDRAW)
 
 
 def test_a_heat_map_that_moves_at_once_has_the_colours_of_plotly(notebook):

@@ -171,6 +171,36 @@ def test_axes_wait_for_the_end_of_a_drag_and_then_ease(notebook):
     wait_until(lambda: slider.value == 1.5, "the default", 15)
 
 
+# Notes a value of the warped process each time that its curve is moved.
+NOTE_MOVES = """(plot) => {
+  const curve = () => plot._fullData.find((trace) => trace.name === 'warped f(x)').y[199];
+  window.moves = [curve()];
+  plot.addEventListener('etgp-moved', () => window.moves?.push(curve()));
+}"""
+
+
+def test_in_a_drag_the_curve_moves_steadily_to_each_answer(notebook):
+    plot, slider = paths(notebook), notebook.slider("shift b")
+    plot.settle()
+    mouse, before = notebook.page.mouse, slider.value
+    box = slider.element.locator(".noUi-handle").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    plot.element.evaluate(NOTE_MOVES)
+    mouse.move(x, y)
+    mouse.down()
+    mouse.move(x + 20, y)
+    wait_until(lambda: slider.value > before, "the slider to follow", 15)
+    a = notebook.slider("scale a").value
+    expected = lambda: a * expected_latent() + slider.value  # noqa: E731
+    wait_until(lambda: np.allclose(plot.y(WARPED), expected(), atol=1e-6), "the curve", 15)
+    moves = notebook.page.evaluate("() => { const all = moves; window.moves = null; return all; }")
+    mouse.up()
+    assert len(set(moves)) >= 4, moves  # one step of the mouse, several of the curve
+    assert moves == sorted(moves)
+    slider.press("Delete")
+    wait_until(lambda: slider.value == 1.0, "the default", 15)
+
+
 def test_a_click_marks_an_input_everywhere(notebook):
     panel = paths(notebook).element.locator(".nsewdrag")
     box = panel.bounding_box()

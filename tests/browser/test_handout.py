@@ -211,15 +211,16 @@ def test_the_text_of_a_lesson_fits_a_phone(opened, screenshots, number):
     page.screenshot(path=screenshots / f"phone-{number}.png")
 
 
-def test_no_slide_of_a_lesson_is_cut(opened, screenshots):
-    (path,) = NOTEBOOKS.glob("05_*.ipynb")
+@pytest.mark.parametrize("number", ["05", "07"])
+def test_no_slide_of_a_lesson_is_cut(opened, number):
+    (path,) = NOTEBOOKS.glob(f"{number}_*.ipynb")
     page = opened(slides(nbformat.read(path, as_version=4), path.parent))
-    for number in range(page.locator("main > section").count()):
+    for place in range(page.locator("main > section").count()):
         body = page.locator("section.shown .body")
         hidden = body.evaluate(
             "b => [b.scrollHeight - b.clientHeight, b.scrollWidth - b.clientWidth]"
         )
-        assert max(hidden) <= 2, (number + 1, body.inner_text()[:60])
+        assert max(hidden) <= 2, (place + 1, body.inner_text()[:60])
         page.keyboard.press("ArrowRight")
     assert "Stuck? Run" not in page.locator("main").inner_html()
     page.emulate_media(media="print")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.browser.lab import wait_until
+from tests.browser.lab import REDRAW, wait_until
 
 CELLS = [
     """
@@ -169,8 +169,8 @@ def test_independent_processes_are_their_latents(notebook, screenshots):
     notebook.screenshot(screenshots / "shared-latent-independent.png", ".etgp-viz")
 
 
-# Where all lines and areas lie right after a press, when they have moved at once, and when plotly
-# has drawn them: the box around each, and the length of lines.
+# Where all lines and areas lie before a press, when they have moved at once, and when plotly has
+# drawn them from its own data: the box around each, and the length of lines.
 SHAPES = """async (plot) => {
   const shapes = () => [...plot.querySelectorAll('.js-line, .js-fill')]
     .filter((path) => path.getAttribute('d'))
@@ -182,9 +182,9 @@ SHAPES = """async (plot) => {
   const soon = (wait) => Promise.race([new Promise(wait), new Promise(late)]);
   await soon((done) => plot.addEventListener('etgp-moved', done, { once: true }));
   const atOnce = shapes();
-  await soon((done) => plot.on('plotly_afterplot', done));
+  await (REDRAW)(plot);
   return [before, atOnce, shapes()];
-}"""
+}""".replace("REDRAW", REDRAW)
 
 
 @pytest.mark.parametrize("name", ["processes", "probabilities"])

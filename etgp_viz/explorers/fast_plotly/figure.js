@@ -1,7 +1,7 @@
 // plotly's own widget, taken from the copy of its code that all figures share, with control over when
 // it draws (library.js, moves.js and motion.js precede this file):
-// - lines, dots and heat maps move at once; plotly follows, or while a control is dragged, catches up when
-//   nothing has moved for a moment;
+// - lines, dots and heat maps move at once, and steadily while a control is dragged; plotly is told
+//   their values, and follows if there is anything else to draw, such as new labels;
 // - axes ease to their new ranges, and lines to where a preset puts them, unless the reader wants no motion;
 // - plotly redraws one figure per frame of the browser, the leading figure first;
 // - a figure outside the window waits until it is seen;
@@ -86,15 +86,20 @@ function wait(view, change, milliseconds) {
 }
 
 function enqueue(view, change) {
-  // After a single change plotly follows at once; in a stream of changes, when it has ended.
+  // After a single change plotly draws its labels at once; in a stream of changes, when it has ended.
   const now = performance.now(), gap = now - view.last;
-  const pause = pace.down ? IN_DRAG : gap < 4 * MOMENT ? Math.max(MOMENT, 1.5 * gap) : 0;
+  const inStream = gap < 4 * MOMENT ? Math.max(MOMENT, 1.5 * gap) : 0;
+  const pause = pace.down ? IN_DRAG : inStream;
   view.last = now;
   // A change that only plotly can draw keeps its turn, even if a later one could move at once.
   const canMove = view.seen && (!pace.waiting.has(view) || view.moved);
   const delay = canMove && change.morph ? morph(view.el, change) : 0;
-  view.moved = delay > 0 || (moveTraces(view.el, change, view.seen) && canMove);
+  const follows = canMove && !delay && pace.down && followDrag(view.el, change, gap);
+  if (!delay && !follows) endGlide(view.el, change.style_traces);
+  view.moved = delay > 0 || follows || (moveTraces(view.el, change, view.seen) && canMove);
   pace.moved ||= view.moved;
+  // What shows all of a change needs no drawing by plotly, which knows the values.
+  if (view.moved && !delay && !pace.waiting.has(view) && !hasLabels(view.el, change)) return;
   wait(view, change, delay || (view.moved ? pause : 0));
   if (view.due > now) setTimeout(drawWaiting, view.due - now + 1);
   else drawWaiting();
@@ -123,7 +128,7 @@ export default () => {
     const view = {
       el, due: 0, last: 0, since: 0, moved: false, seen: true, leads: target.get("leads"),
       draw(change) {
-        forgetMoves(el);
+        endGlide(el, [...el._fullData?.keys() ?? []]);
         drawing = change;
         try { callback(); } finally { drawing = null; }
       },
@@ -133,11 +138,6 @@ export default () => {
       if (view.seen) drawWaiting();
     });
     watch.observe(el);
-    // A redraw for another reason, such as a new size, shows what plotly knows: put back what has moved.
-    el.etgpRedrawn = () => {
-      const change = view.moved && pace.waiting.get(view);
-      if (change) change.style_traces.forEach((index) => moveTrace(el, index, change)?.forEach((step) => step()));
-    };
     endings.push(() => { watch.disconnect(); pace.waiting.delete(view); });
     return view;
   }
@@ -180,7 +180,6 @@ export default () => {
         removal.push(widget.render(context));
         [place, endings] = [null, null];
         for (let k = 0; k < 300 && !context.el.querySelector(".main-svg"); k++) await nextPaint();
-        context.el.on?.("plotly_afterplot", () => context.el.etgpRedrawn?.());
         context.el.dispatchEvent(new Event("etgp-drawn", { bubbles: true })); // the page names and fits it
       };
       const watch = new IntersectionObserver((entries) => {

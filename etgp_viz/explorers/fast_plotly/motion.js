@@ -2,7 +2,7 @@
 // preset puts them. moves.js precedes this file, figure.js follows it.
 
 const SHARES = [0.25, 0.35, 0.45, 0.6]; // of the remaining way, at each redraw of an easing axis
-const MORPH = 400; // milliseconds
+const MORPH = 400, LONGEST_STEP = 150; // milliseconds
 const isCalm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // Paths and values of the ranges that a change sets.
@@ -31,7 +31,7 @@ const blend = (from, to, share) => Float64Array.from(to, (value, k) => from[k] +
 // function of the share; null if the trace cannot move so.
 function wayOf(plot, index, change) {
   const trace = plot._fullData?.[index];
-  const from = { x: trace?._etgpX ?? trace?.x, y: trace?._etgpY ?? trace?.y, z: trace?._etgpZ ?? trace?.z };
+  const from = { x: trace?.x, y: trace?.y, z: trace?.z };
   const to = { x: numbers(valueIn(change, "x", index)), y: numbers(valueIn(change, "y", index)) };
   const z = valueIn(change, "z", index);
   if (Array.isArray(z) && z.length === from.z?.length)
@@ -41,20 +41,53 @@ function wayOf(plot, index, change) {
   return (share) => Object.fromEntries(names.map((name) => [name, blend(from[name], to[name], share)]));
 }
 
+const smooth = (share) => share * share * (3 - 2 * share);
+const glides = new WeakMap(); // figure → what ends its glide, at the end of the way but for some traces
+
+// End what glides in a figure, with some traces left where they are.
+function endGlide(plot, traces) {
+  glides.get(plot)?.(traces);
+  glides.delete(plot);
+}
+
 // Let what is drawn glide to a change. Returns how many milliseconds that takes, 0 if nothing can.
-function morph(plot, change) {
+function glide(plot, change, milliseconds, pace) {
+  endGlide(plot, change.style_traces);
   if (isCalm() || document.hidden) return 0;
   const ways = change.style_traces.map((index) => [index, wayOf(plot, index, change)]).filter(([, way]) => way);
   if (!ways.length) return 0;
   const start = performance.now();
-  const go = () => {
-    const share = Math.min(1, (performance.now() - start) / MORPH), eased = share * share * (3 - 2 * share);
-    for (const [index, way] of ways) {
-      const values = way(eased), style_data = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value]]));
+  let isOver = false;
+  const show = (share, some) => {
+    for (const [index, way] of some) {
+      const style_data = Object.fromEntries(Object.entries(way(share)).map(([name, value]) => [name, [value]]));
       moveTrace(plot, index, { style_data, style_traces: [index] })?.forEach((step) => step());
     }
-    if (share < 1) requestAnimationFrame(go);
+    announce(plot, false);
   };
+  const go = () => {
+    if (isOver) return;
+    const share = Math.min(1, (performance.now() - start) / milliseconds);
+    show(pace(share), ways);
+    if (share < 1) requestAnimationFrame(go);
+    else isOver = true;
+  };
+  glides.set(plot, (traces) => {
+    if (!isOver) show(1, ways.filter(([index]) => !traces.includes(index)));
+    isOver = true;
+  });
   requestAnimationFrame(go);
-  return MORPH;
+  return milliseconds;
+}
+
+const morph = (plot, change) => glide(plot, change, MORPH, smooth);
+
+// Answers to a drag come a few times a second: between two of them, what is drawn moves steadily from
+// one to the next. Returns whether it does; if some part cannot, all of it moves at once.
+function followDrag(plot, change, milliseconds) {
+  const layout = moveLayout(plot, change);
+  if (!layout || change.style_traces.some((index) => !wayOf(plot, index, change))) return false;
+  if (!glide(plot, change, Math.min(milliseconds, LONGEST_STEP), (share) => share)) return false;
+  layout.forEach((step) => step());
+  return true;
 }

@@ -1,5 +1,6 @@
 // Draws changes to a figure without plotly, on the axes that it has: lines as new paths, dots and
 // names at new positions, heat maps as new images. A redraw by plotly takes twenty times as long.
+// The new values go into plotly's own data as well, where its tooltips and its next redraw find them.
 // Changes of any other kind are left to plotly.
 
 // The new value of a property of a trace, undefined if the change does not touch it.
@@ -20,16 +21,15 @@ function numbers(sent) {
 // The x and y of a trace after a change, in the units of its axes, or null.
 function positionsOf(trace, index, change) {
   const sent = { x: valueIn(change, "x", index), y: valueIn(change, "y", index) };
-  const x = sent.x === undefined ? trace._etgpX ?? trace.x : numbers(sent.x);
-  const y = sent.y === undefined ? trace._etgpY ?? trace.y : numbers(sent.y);
-  if (!x || !y || x.length !== y.length) return null;
-  [trace._etgpX, trace._etgpY] = [x, y];
-  return { x, y };
+  const x = sent.x === undefined ? trace.x : numbers(sent.x);
+  const y = sent.y === undefined ? trace.y : numbers(sent.y);
+  return x && y && x.length === y.length ? { x, y } : null;
 }
 
-// Once plotly has drawn a change, its own data are current. It would keep our private ones.
-function forgetMoves(plot) {
-  for (const trace of plot._fullData ?? []) [trace._etgpX, trace._etgpY, trace._etgpZ] = [];
+// Put new values of a trace where plotly keeps them.
+function store(plot, index, values) {
+  Object.assign(plot.data[index], values);
+  Object.assign(plot._fullData[index], values);
 }
 
 const axisOf = (plot, name) => plot._fullLayout[name.replace(/^(x|y)/, "$1axis")];
@@ -38,7 +38,7 @@ const axisOf = (plot, name) => plot._fullLayout[name.replace(/^(x|y)/, "$1axis")
 const below = (plot, trace) => plot._fullData.slice(0, trace.index)
   .filter((other) => other.stackgroup === trace.stackgroup && other.visible === true);
 const heights = (traces, length) => Array.from({ length }, (_, k) =>
-  traces.reduce((sum, other) => sum + (other._etgpY ?? other.y)[k], 0));
+  traces.reduce((sum, other) => sum + other.y[k], 0));
 
 // Each of these functions returns the steps that show a trace after a change, as functions without
 // arguments, or null if plotly must draw it.
@@ -112,8 +112,9 @@ function moveHeat(plot, trace, z) {
   }));
   const canvas = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
   canvas.getContext("2d").putImageData(pixels, 0, 0);
-  trace._etgpZ = z;
   return [() => {
+    store(plot, trace.index, { z });
+    plot.calcdata[trace.index][0].z = z;
     images[0].style.imageRendering = "pixelated";
     images[0].setAttribute("href", canvas.toDataURL());
   }];
@@ -125,13 +126,42 @@ function moveTrace(plot, index, change) {
     const value = valueIn(change, name, index);
     if (!["x", "y", "z"].includes(name) && value !== undefined && value !== trace?.[name]) return null;
   }
-  if (trace?.visible === false) return [];
   const z = valueIn(change, "z", index), moves = SCATTER[trace?.mode];
+  if (trace?.visible === false) {
+    const hidden = z ? { z } : positionsOf(trace, index, change);
+    return hidden && [() => store(plot, index, hidden)];
+  }
   if (trace?.type === "heatmap" && z && !valueIn(change, "x", index)) return moveHeat(plot, trace, z);
   if (trace?.type !== "scatter" || trace.visible !== true || !moves) return null;
   const positions = positionsOf(trace, index, change), group = plot.querySelector(`.trace${trace.uid}`);
-  if (!positions) return null;
+  const points = plot.calcdata?.[index];
+  if (!positions || points?.length !== positions.x.length) return null;
+  const floor = trace.stackgroup ? heights(below(plot, trace), points.length) : null;
+  store(plot, index, positions); // now: the traces above it in a stack are computed next
+  points.forEach((point, k) => {
+    [point.x, point.y] = [positions.x[k], positions.y[k] + (floor?.[k] ?? 0)];
+  });
   return moves(plot, trace, group, positions, axisOf(plot, trace.xaxis).c2p, axisOf(plot, trace.yaxis).c2p);
+}
+
+const LABEL_PLACE = /^annotations\[(\d+)\]\.([xy])$/;
+
+// The steps that take a label along one axis of the figure; null if plotly must draw it. What plotly drew
+// last stays in _fullLayout until it draws the label anew, so all moves start from there.
+function moveLabel(plot, index, side, value) {
+  const drawn = plot._fullLayout?.annotations?.[index], axis = drawn && axisOf(plot, drawn[`${side}ref`]);
+  const label = plot.querySelector(`.annotation[data-index="${index}"]`);
+  if (!label || !axis || typeof value !== "number") return null;
+  return [() => {
+    plot.layout.annotations[index][side] = value;
+    label.style[side === "x" ? "--etgp-x" : "--etgp-y"] = `${axis.c2p(value) - axis.c2p(drawn[side])}px`;
+    label.style.transform = "translate(var(--etgp-x, 0), var(--etgp-y, 0))";
+  }];
+}
+
+// Put a new place of a shape where plotly keeps it.
+function storeShape(plot, index, property, value) {
+  for (const { shapes } of [plot.layout, plot._fullLayout]) shapes[index][property] = value;
 }
 
 // The steps that show a change of the layout: the vertical line that marks an input (the first shape),
@@ -142,12 +172,20 @@ function moveLayout(plot, change) {
   for (const [path, value] of Object.entries(change.layout_data)) {
     const [, index, property] = /^shapes\[(\d+)\]\.(\w+)$/.exec(path) ?? [];
     const shape = plot.querySelector(`.shapelayer path[data-index="${index}"]`);
-    if (/^annotations|^meta/.test(path) || path === "shapes[0].x1") continue;
+    const place = LABEL_PLACE.exec(path)?.slice(1);
+    if (place) steps.push(...moveLabel(plot, ...place, value) ?? []);
+    if (/^annotations|^meta/.test(path)) continue;
+    if (shape && property !== "path") steps.push(() => storeShape(plot, index, property, value));
+    if (path === "shapes[0].x1") continue;
     if (path === "images[0].source") {
       const images = plot.querySelectorAll(".imagelayer image");
       if (images.length !== 1) return null;
-      steps.push(() => images[0].setAttributeNS("http://www.w3.org/1999/xlink", "href", value));
+      steps.push(() => {
+        for (const { images: kept } of [plot.layout, plot._fullLayout]) kept[0].source = value;
+        images[0].setAttributeNS("http://www.w3.org/1999/xlink", "href", value);
+      });
     } else if (property === "path" && shape) {
+      steps.push(() => storeShape(plot, index, property, value));
       const drawn = value.replace(/(-?[\d.]+),(-?[\d.]+)/g, (_, x, y) => `${toX(x).toFixed(1)},${toY(y).toFixed(1)}`);
       steps.push(() => shape.setAttribute("d", drawn));
     } else if (property === "x0" && shape) {
@@ -159,13 +197,23 @@ function moveLayout(plot, change) {
   return steps;
 }
 
+// Whether a change has labels that only plotly can draw.
+const hasLabels = (plot, change) => Object.entries(change.layout_data).some(([path, value]) => {
+  const place = LABEL_PLACE.exec(path)?.slice(1);
+  return place ? !moveLabel(plot, ...place, value) : /^annotations|^meta/.test(path);
+});
+
+// Tell who counts that a figure has moved, and whether it now shows all of a change.
+const announce = (plot, isComplete) =>
+  plot.dispatchEvent(new CustomEvent("etgp-moved", { detail: { isComplete } }));
+
 // Move the traces of a figure, and what can move of its layout, without plotly. Returns whether that
 // shows all of the change except its labels.
 function moveTraces(plot, change, isSeen) {
   if (!isSeen) return false;
   const steps = [moveLayout(plot, change), ...change.style_traces.map((index) => moveTrace(plot, index, change))];
-  if (!steps.flat().length || steps.includes(null)) return false;
+  if (steps.includes(null) || !plot._fullData) return false;
   for (const step of steps.flat()) step();
-  plot.dispatchEvent(new Event("etgp-moved"));
+  announce(plot, !hasLabels(plot, change));
   return true;
 }

@@ -70,17 +70,17 @@ function classAt(event) {
   const panel = event.target.closest?.(PANEL), at = panel && valuesAt(panel, event);
   if (!at) return null;
   if (all[0]?.type === "heatmap" && all[0].meta === "classes") return String(Math.round(at.y) - 1);
-  const stack = stackOf(plot), x = stack[0]?._etgpX ?? stack[0]?.x;
+  const stack = stackOf(plot), x = stack[0]?.x;
   if (!x) return null;
   const k = Array.from(x).reduce((best, value, i) => (Math.abs(value - at.x) < Math.abs(x[best] - at.x) ? i : best), 0);
   let height = 0;
-  return stack.find((trace) => at.y <= (height += (trace._etgpY ?? trace.y)[k]))?.legendgroup ?? null;
+  return stack.find((trace) => at.y <= (height += trace.y[k]))?.legendgroup ?? null;
 }
 
 // What a figure lets the mouse drag: the visible traces that say so in their meta, see plotting.DRAGGED.
 const dragged = (plot, mode) => (plot._fullData ?? []).filter((trace) =>
   trace.meta === "dragged" && trace.visible === true && trace.mode === mode);
-const valuesOf = (trace) => [trace._etgpX ?? trace.x, trace._etgpY ?? trace.y];
+const valuesOf = (trace) => [trace.x, trace.y];
 
 // The height at x of the line that can be dragged, or null if a figure has none.
 function heightOfLine(plot, at) {

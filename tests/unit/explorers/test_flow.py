@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from etgp_viz.explorers import FlowExplorer
+from etgp_viz.explorers import flow as flow_explorer
 
 
 @pytest.fixture
@@ -141,3 +142,21 @@ def test_the_thick_draw_passes_through_a_held_point(explorer):
     assert record.latent[0, n] == pytest.approx(2.0)
     assert record.warped[0, n] == pytest.approx(1.5 * 2.0 + 1.0)
     np.testing.assert_array_equal(record.latent[1:], free[1:])
+
+
+@pytest.mark.parametrize("name", ["arcsinh", "boxcox", "inverse", "spline"])
+def test_flows_of_the_zoo_are_drawn(explorer, name):
+    explorer.set(flow=name)
+    step = flow_explorer.STEPS[name]
+    values = [getattr(explorer.state, f"{name}_{param.name}")[0] for param in step.params]
+    record = explorer.records["map"]
+    expected = step.forward(record.f, step.unconstrain(values)).numpy()
+    np.testing.assert_allclose(record.g, expected)
+    assert np.max(np.abs(record.g - record.f)) > 0.1  # the preset values show something
+    used = {field for field in explorer.controls if field.startswith(f"{name}_")}
+    shown = {field for field in used if explorer._specs[field].when(explorer.state)}
+    assert shown == used
+    assert not explorer._specs["linear_a"].when(explorer.state)
+    assert f"flow = flows.{step!r}" in explorer.to_code()
+    explorer.set(source="network")
+    assert np.isfinite(explorer.records["map"].g).all()

@@ -595,3 +595,14 @@ def test_code_repeats_a_training(explorer, monkeypatch):
             else:
                 np.testing.assert_allclose(found[field], value, rtol=1e-6, atol=1e-7)
     assert explorer.records["elbo"].steps[-1] == 9
+
+
+def test_a_flow_of_the_zoo_can_be_trained(explorer):
+    explorer.set(num_data=60, num_inducing=5, hidden=5, flow="spline")
+    explorer.play(steps=3)
+    explorer.wait()
+    assert explorer._session.training.model.network.flow.num_params == 13
+    assert len(explorer.records["elbo"].steps) == 3
+    probabilities = explorer.records["point"].probabilities
+    np.testing.assert_allclose(np.sum(probabilities, axis=0), 1.0, rtol=1e-6)
+    assert np.ptp(probabilities) > 0.0

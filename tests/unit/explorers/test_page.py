@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from etgp_viz.explorers import FlowExplorer, page, saved_picture
+from etgp_viz.explorers import CovarianceExplorer, FlowExplorer, page, saved_picture
 from etgp_viz.explorers.fast_plotly.live_figure import LiveFigure
 from etgp_viz.figures import style
 
@@ -65,6 +65,44 @@ def test_a_preset_leads_to_its_view_and_is_marked(narrow):
     assert frame.preset == ""
 
 
+def test_in_present_mode_a_story_without_a_view_returns_to_the_first_one(narrow):
+    """There are no tabs to choose it."""
+    frame = narrow._page.frame
+    frame.presents = True
+    narrow._on_message({"preset": "Louder to the right"})
+    narrow._on_message({"preset": "Two levels"})
+    assert frame.view == 0
+    frame.presents = False
+    frame.view = 1
+    narrow._on_message({"preset": "A heavy tail"})
+    assert frame.view == 1  # on a page with tabs the reader's choice stays
+    narrow.reset()
+
+
+def test_reset_ends_the_story_of_a_preset(narrow):
+    narrow._on_message({"preset": "Two levels"})
+    assert narrow._page._note.children
+    narrow._on_message({"do": "reset"})
+    assert not narrow._page._note.children
+
+
+def test_labels_are_further_apart_in_present_mode(narrow):
+    """Large names of two lines that end together would lie over each other."""
+    narrow.set(linear_a=(1.0,) * 5, linear_b=(0.0,) * 5)
+
+    def gap():
+        layout = narrow._figures["paths"].layout
+        low, high = layout.yaxis.range
+        return (layout.annotations[1].y - layout.annotations[0].y) / (high - low)
+
+    usual = gap()
+    narrow._page.frame.presents = True
+    assert gap() == pytest.approx(usual * 24 / 13)
+    narrow._page.frame.presents = False
+    assert gap() == pytest.approx(usual)
+    narrow.reset()
+
+
 def test_present_mode_enlarges_what_is_shown_and_keeps_two_controls(narrow):
     frame, paths = narrow._page.frame, narrow._figures["paths"]
     frame.presents = True
@@ -84,6 +122,21 @@ def test_compared_matrices_share_their_colours(explorer):
     explorer.set(linear_a=(3.0,) * 5)
     ends = [explorer.figures[n].data[0].zmax for n in ("latent_covariance", "covariance")]
     assert ends[0] == ends[1] >= 9.0
+
+
+def test_compared_matrices_have_one_colour_bar_in_every_view():
+    covariance = CovarianceExplorer()
+    frame, figures = covariance._page.frame, covariance._figures
+
+    def with_a_bar():
+        compared = [name for name in ("latent", "analytic", "estimate") if name in frame.shown]
+        return [name for name in compared if figures[name].data[0].showscale]
+
+    assert with_a_bar() == ["estimate"]  # on a wide page
+    frame.hides = True
+    assert with_a_bar() == ["estimate"]
+    frame.view = 1
+    assert with_a_bar() == ["analytic"]
 
 
 def test_a_saved_picture_has_words_and_says_how_to_go_on(explorer):

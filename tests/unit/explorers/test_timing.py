@@ -144,6 +144,15 @@ def test_the_guess_starts_at_the_first_point_and_has_its_slope(explorer):
     np.testing.assert_allclose(flat.y, flat.y[0])
 
 
+def test_whoever_moves_a_slope_sees_the_prediction(explorer):
+    explorer.reset()
+    assert not explorer.state.show_guess
+    explorer.controls["guess_svgp"].value = 0.5
+    assert explorer.state.show_guess
+    explorer.reset()
+    assert not explorer.state.show_guess
+
+
 def test_an_epoch_is_so_many_steps(explorer):
     step = {line.name: line.y for line in explorer.records["classes"].lines}
     explorer.set(quantity="epoch", dataset="vowel")
