@@ -15,6 +15,7 @@ import numpy as np
 
 from etgp_viz.checks import describe
 from etgp_viz.files import reason
+from etgp_viz.messages import one_line
 
 __all__ = [
     *("Answer", "ArrayFunction", "Function", "Number", "Numbers", "Target"),
@@ -151,7 +152,7 @@ class Function(_Relative):
             raise
         except Exception as error:  # whatever the student's code raises
             call = self.format_call(inputs)
-            problem = f"{type(error).__name__}: {reason(error)}"
+            problem = one_line(f"{type(error).__name__}: {reason(error)}")
             raise InvalidAnswer(f"{call} raised {problem}") from None
 
     def format_call(self, inputs: Sequence[Any]) -> str:

@@ -27,7 +27,7 @@ __all__ = [
 #: number of a lesson → the module with its exercises, imported on first use
 LESSONS = {
     number: f"etgp_viz.course.lessons.lesson_{number}"
-    for number in ("01", "02", "03", "04", "05", "06", "07", "08")
+    for number in ("01", "02", "03", "04", "05", "06", "07", "08", "09")
 }
 KINDS = (
     *("predict-then-reveal", "numeric", "write-a-function", "match-the-target", "read-the-plot"),

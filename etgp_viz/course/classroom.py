@@ -30,7 +30,7 @@ def collect(folder: Path) -> list[dict[str, str | int]]:
     homes of a JupyterHub) or ``<student>.json``. For one that is missing or
     broken, the column "file" says what is wrong, and the row has no figures.
     """
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         fail("folder", "a folder with students' files", str(folder))
     return [_row_of_file(student, path) for student, path in sorted(_files(folder))]
 

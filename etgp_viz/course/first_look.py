@@ -11,11 +11,14 @@ import numpy as np
 from scipy.special import softmax
 
 from etgp_viz.course import small_figures
+from etgp_viz.course.touching import Gallery
 
 __all__ = ["FILE", "TURNS", "CostOfClasses", "DigitReader"]
 
 FILE = Path(__file__).parents[1] / "reference" / "digits_classifier.npz"
 DRAWS = 200  # of f₀ and of the network, for each image
+#: images to click on: easy ones, two that are badly written, and one that is read wrongly
+GALLERY = (0, 1, 2, 3, 4, 5, 6, 13, 21, 23, 399)
 
 #: what can be done to an image before it is read
 TURNS = {
@@ -32,7 +35,7 @@ class DigitReader(widgets.VBox):
 
     Attributes
     ----------
-    image, turn : the two controls
+    gallery, image, turn : the controls; the gallery shows a few of all images
     probabilities : ``[draws, C]`` of the image that is shown
     """
 
@@ -49,11 +52,19 @@ class DigitReader(widgets.VBox):
         )
         self.turn = widgets.Dropdown(options=list(TURNS), description="shown", **words)
         self.picture, self.answer, self.sentence = (widgets.HTML() for _ in range(3))
+        self.gallery = Gallery(
+            pictures=[
+                (i, small_figures.pixels(self._images[i], f"image {i}", 44)) for i in GALLERY
+            ],
+            chosen=self.image.value,
+            label="images to click on",
+        )
+        widgets.link((self.gallery, "chosen"), (self.image, "value"))
         for control in (self.image, self.turn):
             control.observe(lambda _: self._show(), "value")
         self._show()
         both = widgets.HBox([self.picture, self.answer], layout={"flex_flow": "row wrap"})
-        super().__init__([self.image, self.turn, both, self.sentence])
+        super().__init__([self.gallery, self.image, self.turn, both, self.sentence])
 
     def draws(self, image: np.ndarray) -> np.ndarray:
         """Class probabilities ``[draws, C]`` of one image, over draws of f₀ and of the network."""
@@ -147,7 +158,7 @@ class CostOfClasses(small_figures.OneIdea):
             else ""
         )
         return (
-            f"With {number(int(classes))} classes, a training step of the SVGP takes "
-            f"{number(f'{svgp / etgp:.0f}', small_figures.RED)} times as long as one of the ETGP."
-            f"{beyond}"
+            f"With {small_figures.dragged(int(classes))} classes, a training step of the SVGP "
+            f"takes {number(f'{svgp / etgp:.0f}', small_figures.RED)} times as long as one of the "
+            f"ETGP.{beyond}"
         )

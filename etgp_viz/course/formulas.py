@@ -89,7 +89,7 @@ class Formula(widgets.HTML):
                 shown.append(f".etgp-formula{state} p{part}")
                 marked.append(f".etgp-formula{state} button{part}")
         return (
-            f"{_STYLES}{', '.join(lit)} {{opacity: 1; border-color: {RED}; --lit: {RED}}}"
+            f"{_STYLES}{', '.join(lit)} {{--seen: 1; border-color: {RED}; --lit: {RED}}}"
             f"{', '.join(shown)} {{display: block}}"
             f"{', '.join(marked)} {{background: #f0e442; color: #000; border-color: {RED}}}"
         )
@@ -103,9 +103,10 @@ _STYLES = """
 .etgp-formula .parts {display: flex; flex-wrap: wrap; gap: 0.6em 1em; align-items: center}
 .etgp-formula figure {margin: 0; padding: 4px; border: 3px solid transparent; max-width: 100%}
 .etgp-formula figcaption {text-align: center; font-size: 0.95em}
-.etgp-formula .parts [data-term] {opacity: 0.35}
+.etgp-formula .parts [data-term] {--seen: 0.35}
+.etgp-formula .parts :is(svg [data-term], figure > :not(figcaption)) {opacity: var(--seen)}
 .etgp-formula p {display: none; margin: 0.4em 0; min-height: 3em; max-width: 50em}
-@media print {.etgp-formula .parts [data-term] {opacity: 1}
+@media print {.etgp-formula .parts [data-term] {--seen: 1}
   .etgp-formula p {display: block; min-height: 0}}
 """
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from etgp_viz.checks import free_memory
 from etgp_viz.course.answers import InvalidAnswer, NotYet
+from etgp_viz.messages import one_line
 
 __all__ = ["SECONDS", "own_settings", "protected"]
 
@@ -154,8 +155,8 @@ def _limited_memory() -> Iterator[None]:
 
 
 def _describe(error: BaseException) -> str:
-    """Type and text of an error, even of one whose text cannot be had."""
-    name = type(error).__name__
+    """Type and text of an error, even if asking for the text fails."""
+    name = one_line(type(error).__name__)
     try:
         text = str(error)
     except BaseException:

@@ -1,7 +1,8 @@
 """Small pictures with one idea and one control, for places where a whole explorer is too much.
 
 A picture is SVG text, so it needs no plotly, follows the theme of the page and prints. `OneIdea`
-puts a slider above it and a sentence below, in which the numbers follow the slider.
+puts a slider above it and a sentence below. The numbers of the sentence follow the slider, and one
+of them can be dragged itself.
 """
 
 import html
@@ -11,11 +12,17 @@ from itertools import pairwise
 import ipywidgets as widgets
 import numpy as np
 
+from etgp_viz.course.touching import Sentence
 from etgp_viz.figures import plotting, style
 
-__all__ = ["OneIdea", "bars", "curves", "number", "pixels", "svg", "units"]
+__all__ = ["OneIdea", "bars", "curves", "dragged", "number", "pixels", "svg", "units"]
 
 BLUE, ORANGE, GREEN, RED = style.PALETTE[:4]
+FRAMES = 13  # positions of a slider on a page without a kernel
+_SHOW_FRAME = (
+    "this.closest('.idea').querySelectorAll('.frame')"
+    ".forEach((frame, place) => (frame.hidden = place !== this.valueAsNumber))"
+)
 _TEXT = "font-family='sans-serif' font-size='13' fill='currentColor'"
 
 
@@ -25,16 +32,20 @@ class OneIdea(widgets.VBox):
     Parameters
     ----------
     draw : value → SVG
-    say : value → a sentence in HTML; mark its numbers with `number`
+    say : value → a sentence in HTML; mark its numbers with `number`, and with `dragged` the one
+        that stands for the slider
     label, low, high, step, start : of the slider
+    names : words for 0, 1, … in place of numbers beside the slider
 
     Examples
     --------
-    >>> say = "Twice {0} is twice {0}.".format
-    >>> idea = OneIdea(lambda v: svg(10, 10, ""), say, "a", 0, 3, 1, 1)
+    >>> idea = OneIdea(lambda v: svg(10, 10, ""), "Twice {0} is twice {0}.".format, "a", 0, 3, 1, 1)
     >>> idea.slider.value = 2
     >>> idea.sentence.value
-    "<p role='status'>Twice 2.0 is twice 2.0.</p>"
+    'Twice 2.0 is twice 2.0.'
+    >>> idea.sentence.number = 3  # as if it had been dragged
+    >>> idea.slider.value
+    3.0
     """
 
     def __init__(
@@ -46,14 +57,25 @@ class OneIdea(widgets.VBox):
         high: float,
         step: float,
         start: float,
+        names: Sequence[str] = (),
     ) -> None:
         self._draw, self._say = draw, say
-        self.slider = widgets.FloatSlider(
-            start, min=low, max=high, step=step, description=label,
-            style={"description_width": "initial"}, layout={"width": "min(32em, 95%)"},
-            readout_format="d" if float(step).is_integer() else ".2f",
-        )  # fmt: skip
-        self.picture, self.sentence = widgets.HTML(), widgets.HTML()
+        looks = {
+            "description": label,
+            "style": {"description_width": "initial"},
+            "layout": {"width": "min(32em, 95%)"},
+        }
+        if names:
+            options = [(name, float(place)) for place, name in enumerate(names)]
+            self.slider = widgets.SelectionSlider(options=options, value=float(start), **looks)
+        else:
+            digits = "d" if float(step).is_integer() else ".2f"
+            self.slider = widgets.FloatSlider(
+                start, min=low, max=high, step=step, readout_format=digits, **looks
+            )
+        self.picture = widgets.HTML()
+        self.sentence = Sentence(number=start, low=low, high=high, step=step, label=label)
+        widgets.link((self.slider, "value"), (self.sentence, "number"))
         self.slider.observe(lambda _: self._show(), "value")
         self._show()
         super().__init__([self.slider, self.picture, self.sentence])
@@ -61,12 +83,46 @@ class OneIdea(widgets.VBox):
     def _show(self) -> None:
         value = self.slider.value
         self.picture.value = self._draw(value)
-        self.sentence.value = f"<p role='status'>{self._say(value)}</p>"
+        self.sentence.value = self._say(value)
+
+    @property
+    def positions(self) -> list[float]:
+        """Where the slider of a page without a kernel can stand: about `FRAMES` places."""
+        low, high, step = self.sentence.low, self.sentence.high, self.sentence.step
+        steps = np.linspace(0, (high - low) / step, FRAMES).round()
+        return sorted({round(low + step * k, 6) for k in steps} | {float(self.slider.value)})
 
     @property
     def page(self) -> str:
-        """The picture and the sentence as they are now, for pages without a kernel."""
-        return f"<div class='idea'>{self.picture.value}{self.sentence.value}</div>"
+        """For pages without a kernel: a slider, and a picture and a sentence for each position."""
+        start, hidden = self.positions.index(float(self.slider.value)), " hidden=''"
+        frames = "".join(
+            f"<div class='frame'{hidden if place != start else ''}>{self._draw(value)}"
+            f"<p>{_fixed(self._say(value))}</p></div>"
+            for place, value in enumerate(self.positions)
+        )
+        label = html.escape(self.sentence.label, quote=True)
+        return (
+            f"<div class='idea'><p class='slider'><span>{label}</span><input type='range' min='0' "
+            f"max='{len(self.positions) - 1}' value='{start}' aria-label='{label}' "
+            f'oninput="{_SHOW_FRAME}"/></p>{frames}</div>'
+        )
+
+
+def _fixed(sentence: str) -> str:
+    """A sentence for a page on which its number cannot be dragged."""
+    return sentence.replace("data-drag='' ", "").replace("3px dotted", "3px solid")
+
+
+def dragged(text: object, colour: str = BLUE) -> str:
+    """The number of a sentence that can be dragged in place of the slider.
+
+    >>> dragged(3)
+    "<b data-drag='' style='border-bottom: 3px dotted #0072B2'>3</b>"
+    """
+    return (
+        f"<b data-drag='' style='border-bottom: 3px dotted {colour}'>{html.escape(str(text))}</b>"
+    )
 
 
 def number(text: object, colour: str = BLUE) -> str:

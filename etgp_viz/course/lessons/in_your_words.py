@@ -171,15 +171,15 @@ FAR_AWAY = explain_why(
     misconceptions=(
         Idea(
             "f₀ is too sure out there",
-            "Look at the first column of the table: far away, the standard deviation of q(f₀) is "
-            "that of the prior.",
+            "Look at the first column of the table on dropout: far away, the standard deviation of "
+            "q(f₀) is that of the prior.",
             "The latent is too confident far away.",
             says=_then(_LATENT, r"\bsure\b|confident|too narrow|extrapol|blame|fault"),
         ),
         Idea(
             "dropout would cure it",
-            "Compare the last two columns of the table: the average over masks is about as sure "
-            "far away as the point estimate.",
+            "Compare the last two columns of the table on dropout: the average over masks is about "
+            "as sure far away as the point estimate.",
             "More dropout would help here.",
             says=_then(
                 r"dropout|bayesian average|\bba\b|masks?", r"fix|help|cure|protect|solve|unsure"
@@ -187,8 +187,8 @@ FAR_AWAY = explain_why(
         ),
         Idea(
             "there were too few data",
-            "Compare the rows of the table: a hundred times as many data near 0 say nothing about "
-            "x = 12.",
+            "Compare the rows of the table on dropout: a hundred times as many data near 0 say "
+            "nothing about x = 12.",
             "It has too few training rows.",
             says=r"(?:too|so) (?:few|little)|(?:more|enough) (?:data|rows|training)",
         ),
@@ -199,8 +199,8 @@ FAR_AWAY = explain_why(
     "there is nothing but Gaussian processes, so all of it returns to the prior.",
     hints=(
         "An ETGP has two parts that are learnt: a belief about f₀, and a network.",
-        "Read the first column of the table for one of them. For the other, think of a tanh unit "
-        "at x = 12.",
+        "Read the first column of the table on dropout for one of them. For the other, think of a "
+        "tanh unit at x = 12.",
         "Say what q(f₀) returns to, and what the shifts bᶜ(x) do when the units are saturated.",
     ),
 )

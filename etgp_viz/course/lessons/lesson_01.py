@@ -43,9 +43,9 @@ PREDICT = Exercise(
     id="01.1",
     kind="predict-then-reveal",
     prompt=(
-        "At each x, f₀(x) lies inside the shaded band of the explorer below with probability 95 %. "
-        "Before you move anything, predict two factors: by what factor does the width of this band "
-        "change when the variance σ² becomes four times as large, and by what factor when the "
+        "At each x, f₀(x) lies inside the shaded band of the pictures here with probability 95 %. "
+        "Before you move anything else, predict two factors: by what factor does the width of this "
+        "band change when the variance σ² becomes four times as large, and by what factor when the "
         "lengthscale ℓ becomes twice as large?"
     ),
     stub='factors = {"four times the variance": None, "twice the lengthscale": None}',
@@ -362,17 +362,18 @@ LESSON = Lesson(
     teaching={
         "": (
             "**Timing** (80 minutes): Touch 3, Predict 5, Play 10, Derive 10, Code 10, linked "
-            "points 6, Stationarity 6, The posterior 30. In two sittings, break before the "
-            "posterior. The import cell loads TensorFlow: run it while you talk."
+            "points 6, Stationarity 6, The posterior 27, Check 3. In two sittings, break before "
+            "the posterior. The import cell loads TensorFlow: run it while you talk."
         ),
         "Predict": (
-            "Collect guesses by show of hands before anybody moves a slider. Many say 4 for the "
-            "variance: let them keep it until the explorer contradicts them."
+            "Collect guesses by a show of hands before anybody moves a slider. Many say 4 for the "
+            "variance: let them keep it until the picture contradicts them."
         ),
         "Play": (
-            "Tick *present*. Move the lengthscale slowly from right to left and ask what stays "
-            "the same: the band, and the noise behind the draw. Then *resample*, and ask what "
-            "stays the same now."
+            "Before each of the three sliders, ask what will stay the same. Variance: the shape "
+            "of the draws. Draws: the band. Kernel: the band again, and the noise behind the "
+            "draws. Let the class guess how many of 40 draws will be inside the band at x = 0 "
+            "(about 38)."
         ),
         "Derive": (
             "What students get wrong: that a Gaussian process is a function with Gaussian shape; "
@@ -387,6 +388,11 @@ LESSON = Lesson(
             "For discussion: name a quantity in your own field for which stationarity is wrong, "
             "and say what changes along x: the level, the size, or the links between neighbours. "
             "Lesson 03 lets the first two change, but not the third."
+        ),
+        "Check: find the mistake": (
+            "Draw two sketches on the board: a smooth draw inside a band, and a jagged one inside "
+            "the same band. Both have the same marginals. What students get wrong: that the mean "
+            "and the band are the whole posterior."
         ),
         "The posterior: what data say": (
             "Project the explorer and let the class call out where to click next; then ask who "

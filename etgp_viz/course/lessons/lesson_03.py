@@ -75,7 +75,7 @@ PREDICT = Exercise(
     },
     hints=(
         "Take the constant factors out: Var[a·U] = a²·Var[U].",
-        "Cov[a·U, b·V] = a·b·Cov[U, V]. Take U = f₀(0), V = f₀(2).",
+        "Cov[a(0)·U, a(2)·V] = a(0)·a(2)·Cov[U, V]. Take U = f₀(0), V = f₀(2).",
         "Variance: 3². Covariance: 2·3. Correlation: 2·3 divided by the growth of both standard "
         "deviations, 2 and 3.",
     ),

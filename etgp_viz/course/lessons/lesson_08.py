@@ -30,10 +30,11 @@ PREDICT = Exercise(
     id="08.1",
     kind="predict-then-reveal",
     prompt=(
-        "One network outputs the parameters of all flows. The paper's largest data set has "
-        f"C = {CLASSES} classes. How wide is the network's last layer with LINEAR flows, a·f + b; "
-        "with TANH flows of one step, f plus 4 elements height·tanh(steepness·(f + centre)); and "
-        "with TANH flows of three such steps, one after the other?"
+        "One network outputs the parameters of all flows. Of the paper's data sets, the one with "
+        f"the most classes has C = {CLASSES}. How wide is the network's last layer with LINEAR "
+        "flows, a·f + b; with TANH flows of one step, f plus 4 elements "
+        "height·tanh(steepness·(f + centre)); and with TANH flows of three such steps, one after "
+        "the other?"
     ),
     stub='prediction = {"LINEAR": None, "TANH, length 1": None, "TANH, length 3": None}',
     name="prediction",
@@ -78,28 +79,28 @@ PREDICT = Exercise(
 # 08.2 -----------------------------------------------------------------------------------------
 
 
-def swell(f: np.ndarray, b: float) -> np.ndarray:
-    """G(f), G⁻¹(f) and log |dG/df| of the flow G(f) = sign(f)·(exp(b|f|) − 1)/b, ``[3, N]``."""
-    forward = np.sign(f) * np.expm1(b * np.abs(f)) / b
-    inverse = np.sign(f) * np.log1p(b * np.abs(f)) / b
-    return np.stack([forward, inverse, b * np.abs(f)])
+def swell(f: np.ndarray, rate: float) -> np.ndarray:
+    """Map, inverse and log |dG/df| of G(f) = sign(f)·(exp(rate·|f|) − 1)/rate, ``[3, N]``."""
+    forward = np.sign(f) * np.expm1(rate * np.abs(f)) / rate
+    inverse = np.sign(f) * np.log1p(rate * np.abs(f)) / rate
+    return np.stack([forward, inverse, rate * np.abs(f)])
 
 
 def _with_row(row: int, other: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """`swell` with another formula for one of its three rows."""
 
-    def function(f: np.ndarray, b: float) -> np.ndarray:
-        rows = swell(f, b)
-        rows[row] = other(f, b)
+    def function(f: np.ndarray, rate: float) -> np.ndarray:
+        rows = swell(f, rate)
+        rows[row] = other(f, rate)
         return rows
 
     return function
 
 
 def _slope_matches(function: Callable[..., np.ndarray]) -> bool:
-    f, b, step = np.array([-1.3, -0.4, 0.6, 1.1]), 0.7, 1e-6
-    slope = (function(f + step, b)[0] - function(f - step, b)[0]) / (2 * step)
-    return bool(np.allclose(np.log(slope), function(f, b)[2], atol=1e-6))
+    f, rate, step = np.array([-1.3, -0.4, 0.6, 1.1]), 0.7, 1e-6
+    slope = (function(f + step, rate)[0] - function(f - step, rate)[0]) / (2 * step)
+    return bool(np.allclose(np.log(slope), function(f, rate)[2], atol=1e-6))
 
 
 def _inverse_undoes_the_map(function: Callable[..., np.ndarray]) -> bool:
@@ -111,16 +112,16 @@ FLOW = Exercise(
     id="08.2",
     kind="write-a-function",
     prompt=(
-        "Here is a flow that this package does not have: G(f) = sign(f)·(exp(b·|f|) − 1)/b with b "
-        "> 0. It leaves small values almost unchanged and swells large ones. Write `swell(f, b)`, "
-        "which returns an array of shape [3, N]: the map G(f), its inverse at the same numbers, "
-        "and the logarithm of its slope, log |dG/df|, at f."
+        "Here is a flow that this package does not have: G(f) = sign(f)·(exp(rate·|f|) − 1)/rate, "
+        "with a rate above 0. It leaves small values almost unchanged and swells large ones. Write "
+        "`swell(f, rate)`, which returns an array of shape [3, N]: the map G(f), its inverse at "
+        "the same numbers, and the logarithm of its slope, log |dG/df|, at f."
     ),
-    stub="def swell(f, b):\n    return ...",
+    stub="def swell(f, rate):\n    return ...",
     name="swell",
     answer=ArrayFunction(
         "swell",
-        ("f", "b"),
+        ("f", "rate"),
         ("map, inverse and log-derivative",),
         lambda rng: [rng.normal(size=5), float(rng.uniform(0.4, 1.2))],
         shape=(3, 5),
@@ -128,51 +129,52 @@ FLOW = Exercise(
     truth=lambda: swell,
     mistakes={
         "the sign of the log-derivative": Mistake(
-            lambda: _with_row(2, lambda f, b: -b * np.abs(f)),
-            "The log-derivative has the wrong sign. The slope exp(b·|f|) is above 1, so its "
+            lambda: _with_row(2, lambda f, rate: -rate * np.abs(f)),
+            "The log-derivative has the wrong sign. The slope exp(rate·|f|) is above 1, so its "
             "logarithm is positive. (A change of variables *subtracts* the log-derivative; that "
             "minus is not part of it.)",
         ),
         "no logarithm": Mistake(
-            lambda: _with_row(2, lambda f, b: np.exp(b * np.abs(f))),
+            lambda: _with_row(2, lambda f, rate: np.exp(rate * np.abs(f))),
             "The third row is the slope itself. The exercise asks for its logarithm.",
         ),
         "no absolute value": Mistake(
-            lambda: _with_row(2, lambda f, b: b * f),
-            "The slope is the same at f and −f, but yours is not: use b·|f| instead of b·f.",
+            lambda: _with_row(2, lambda f, rate: rate * f),
+            "The slope is the same at f and −f, but yours is not: use rate·|f| instead of rate·f.",
         ),
         "an inverse without sign": Mistake(
-            lambda: _with_row(1, lambda f, b: np.log1p(b * np.abs(f)) / b),
+            lambda: _with_row(1, lambda f, rate: np.log1p(rate * np.abs(f)) / rate),
             "Your inverse is never below zero. Negative values must go back to negative ones: put "
             "sign(g) in front.",
         ),
         "one over": Mistake(
-            lambda: _with_row(1, lambda f, b: 1.0 / (np.sign(f) * np.expm1(b * np.abs(f)) / b)),
+            lambda: _with_row(1, lambda f, rate: 1.0 / swell(f, rate)[0]),
             "The inverse of a map is not its reciprocal. Solve g = G(f) for f.",
         ),
-        "b forgotten in the inverse": Mistake(
-            lambda: _with_row(1, lambda f, b: np.sign(f) * np.log1p(np.abs(f)) / b),
-            "Multiply g by b before the logarithm: b·|g| + 1 = exp(b·|f|).",
+        "the rate forgotten in the inverse": Mistake(
+            lambda: _with_row(1, lambda f, rate: np.sign(f) * np.log1p(np.abs(f)) / rate),
+            "Multiply g by the rate before the logarithm: rate·|g| + 1 = exp(rate·|f|).",
         ),
     },
     hints=(
-        "Take f > 0 first. Then g = (exp(b·f) − 1)/b; solve it for f, and differentiate it with "
-        "respect to f.",
-        "f = log(1 + b·g)/b, and dg/df = exp(b·f). For negative numbers, use |f| and then restore "
-        "the sign.",
-        "np.stack([np.sign(f) * np.expm1(b * np.abs(f)) / b, np.sign(f) * np.log1p(b * np.abs(f)) "
-        "/ b, b * np.abs(f)])",
+        "Take f > 0 first. Then g = (exp(rate·f) − 1)/rate; solve it for f, and differentiate it "
+        "with respect to f.",
+        "f = log(1 + rate·g)/rate, and dg/df = exp(rate·f). For negative numbers, use |f| and then "
+        "restore the sign.",
+        "With size = np.abs(f) and sign = np.sign(f), stack sign * np.expm1(rate * size) / rate, "
+        "sign * np.log1p(rate * size) / rate, and rate * size.",
     ),
     solution=(
-        "def swell(f, b):\n"
+        "def swell(f, rate):\n"
         "    size, sign = np.abs(f), np.sign(f)\n"
-        "    forward, inverse = sign * np.expm1(b * size) / b, sign * np.log1p(b * size) / b\n"
-        "    return np.stack([forward, inverse, b * size])"
+        "    forward = sign * np.expm1(rate * size) / rate\n"
+        "    inverse = sign * np.log1p(rate * size) / rate\n"
+        "    return np.stack([forward, inverse, rate * size])"
     ),
     explanation=(
         "Three lines make a flow: the map, its inverse, and the log of its slope. np.expm1 and "
-        "np.log1p stay accurate where b·|f| is small; as b goes to 0, the flow becomes the "
-        "identity."
+        "np.log1p stay accurate where rate·|f| is small; as the rate goes to 0, the flow becomes "
+        "the identity."
     ),
     properties={
         "The inverse undoes the map.": _inverse_undoes_the_map,
@@ -180,72 +182,6 @@ FLOW = Exercise(
             _slope_matches
         ),
     },
-)
-
-
-# 08.5 -----------------------------------------------------------------------------------------
-
-
-def _falls_somewhere(numbers: np.ndarray) -> bool:
-    height, steepness = numbers
-    f = np.linspace(-20.0, 20.0, 4001)
-    return bool(np.any(np.diff(f + height * np.tanh(steepness * f)) < 0.0))
-
-
-_BUMP = Conditions(
-    ("height", "steepness"),
-    tolerance=1e-9,
-    conditions={
-        "the map must fall somewhere, so that it cannot be undone.": _falls_somewhere,
-        "the map must differ from f itself.": lambda numbers: bool(np.all(numbers != 0.0)),
-    },
-)
-
-COUNTEREXAMPLE = Exercise(
-    id="08.5",
-    kind="counterexample",
-    prompt=(
-        "One element of a TANH flow is G(f) = f + height·tanh(steepness·f). A colleague removes "
-        "the softplus and lets the network output any height and any steepness: “It is still a "
-        "flow.” Show that it is not: give a height and a steepness with which G falls somewhere, "
-        "so that two different f have the same image."
-    ),
-    stub='element = {"height": ..., "steepness": ...}',
-    name="element",
-    answer=_BUMP,
-    truth=lambda: _BUMP.named(-2.0, 1.0),
-    mistakes={
-        "an element of zero": Mistake(
-            lambda: _BUMP.named(0.0, 1.0),
-            "With a height or a steepness of 0, G is f itself, the best-behaved flow there is.",
-        ),
-        "both positive": Mistake(
-            lambda: _BUMP.named(1.0, 1.0),
-            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f): when "
-            "is that below 0 somewhere?",
-        ),
-        "negative but flat": Mistake(
-            lambda: _BUMP.named(-0.5, 1.0),
-            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f): when "
-            "is that below 0 somewhere?",
-        ),
-        "both negative": Mistake(
-            lambda: _BUMP.named(-2.0, -1.0),
-            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f): when "
-            "is that below 0 somewhere?",
-        ),
-    },
-    hints=(
-        "Where is tanh steepest? Look at the slope of G there.",
-        "At f = 0 the slope of G is 1 + height·steepness.",
-        "Make height·steepness smaller than −1, such as height −2 and steepness 1.",
-    ),
-    solution='element = {"height": -2, "steepness": 1}',
-    explanation=(
-        "The slope at 0 is 1 + height·steepness. If their product is below −1, that slope is "
-        "negative and the map turns back. Softplus keeps both positive, so the slope is never "
-        "below 1."
-    ),
 )
 
 
@@ -423,6 +359,72 @@ SCORE = Exercise(
 )
 
 
+# 08.5 -----------------------------------------------------------------------------------------
+
+
+def _falls_somewhere(numbers: np.ndarray) -> bool:
+    height, steepness = numbers
+    f = np.linspace(-20.0, 20.0, 4001)
+    return bool(np.any(np.diff(f + height * np.tanh(steepness * f)) < 0.0))
+
+
+_BUMP = Conditions(
+    ("height", "steepness"),
+    tolerance=1e-9,
+    conditions={
+        "the map must fall somewhere, so that it cannot be undone.": _falls_somewhere,
+        "the map must differ from f itself.": lambda numbers: bool(np.all(numbers != 0.0)),
+    },
+)
+
+COUNTEREXAMPLE = Exercise(
+    id="08.5",
+    kind="counterexample",
+    prompt=(
+        "One element of a TANH flow is G(f) = f + height·tanh(steepness·f). A colleague removes "
+        "the softplus and lets the network output any height and any steepness: “It is still a "
+        "flow.” Show that it is not: give a height and a steepness with which G falls somewhere, "
+        "so that two different f have the same image."
+    ),
+    stub='element = {"height": ..., "steepness": ...}',
+    name="element",
+    answer=_BUMP,
+    truth=lambda: _BUMP.named(-2.0, 1.0),
+    mistakes={
+        "an element of zero": Mistake(
+            lambda: _BUMP.named(0.0, 1.0),
+            "With a height or a steepness of 0, G is f itself, the best-behaved flow there is.",
+        ),
+        "both positive": Mistake(
+            lambda: _BUMP.named(1.0, 1.0),
+            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f): when "
+            "is that below 0 somewhere?",
+        ),
+        "negative but flat": Mistake(
+            lambda: _BUMP.named(-0.5, 1.0),
+            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f): when "
+            "is that below 0 somewhere?",
+        ),
+        "both negative": Mistake(
+            lambda: _BUMP.named(-2.0, -1.0),
+            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f): when "
+            "is that below 0 somewhere?",
+        ),
+    },
+    hints=(
+        "Where is tanh steepest? Look at the slope of G there.",
+        "At f = 0 the slope of G is 1 + height·steepness.",
+        "Make height·steepness smaller than −1, such as height −2 and steepness 1.",
+    ),
+    solution='element = {"height": -2, "steepness": 1}',
+    explanation=(
+        "The slope at 0 is 1 + height·steepness. If their product is below −1, that slope is "
+        "negative and the map turns back. Softplus keeps both positive, so the slope is never "
+        "below 1."
+    ),
+)
+
+
 LESSON = Lesson(
     number="08",
     title="Build your own",
@@ -433,13 +435,13 @@ LESSON = Lesson(
         f"probabilities = np.array(\n    {_PROBABILITIES.tolist()}\n)\n"
         f"labels = np.array({_LABELS.tolist()})"
     ),
-    exercises=(PREDICT, FLOW, COUNTEREXAMPLE, LABELS, SCORE),
+    exercises=(PREDICT, FLOW, LABELS, SCORE, COUNTEREXAMPLE),
     teaching={
         "": (
             "**Timing** (50 minutes, without the project): Touch 3, warm-up 2, Predict 4, Play 5, "
             "a flow of your own with 08.2 12, kernels and likelihoods with 08.3 12, your own data "
-            "with 08.4 8, the project's briefing 4. The project takes two to four hours; pairs "
-            "work well."
+            "with 08.4 6, Check 2, the project's briefing 4. The project takes two to four hours; "
+            "pairs work well."
         ),
         "Predict": (
             "**Ask.** Which of the three networks would you choose for 153 classes, and what would "

@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 from tqdm.auto import tqdm
 
-from etgp_viz.checks import fail
+from etgp_viz.checks import describe, fail
 from etgp_viz.course.checking import LESSONS, lesson
 from etgp_viz.course.progress import plural
 from etgp_viz.course.publish import notebooks
@@ -95,7 +95,7 @@ def select(source: Path, lessons: Sequence[str] = ()) -> list[Path]:
     names = [short_name(path) for path in paths]
     for number in lessons:
         if number not in names:
-            fail("lessons", f"some of {', '.join(names)}", repr(number))
+            fail("lessons", f"some of {', '.join(names)}", describe(number))
     return [path for path in paths if not lessons or short_name(path) in lessons]
 
 

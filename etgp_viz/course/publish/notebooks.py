@@ -15,7 +15,7 @@ from etgp_viz.course.checking import Exercise, Lesson
 
 __all__ = ["budget", "execute", "instructor", "student"]
 
-#: tag of the cells that only Google Colab needs: see tools/colab_cells.py
+#: tag of the cells that lead to Google Colab and Binder, or install there: see tools/colab_cells.py
 COLAB = "colab"
 #: first words of a note for the instructor
 MARK = "For the instructor"
@@ -69,7 +69,7 @@ def is_exercise(cell: NotebookNode) -> bool:
 
 
 def is_for_colab(cell: NotebookNode) -> bool:
-    """Whether a cell is the badge "Open in Colab", or installs the package there."""
+    """Whether a cell has the links to Colab and Binder, or installs the package on Colab."""
     return COLAB in cell.metadata.get("tags", ())
 
 
@@ -153,6 +153,7 @@ def execute(notebook: NotebookNode, on_cell: Callable[[], Any] = lambda: None) -
             timeout=LONGEST_CELL,
             store_widget_state=False,
             kernel_name="python3",
+            extra_arguments=["--log-level=ERROR"],  # quiet about TCP on this machine
             resources={"metadata": {"path": folder}},
             on_cell_executed=lambda **_: on_cell(),
         ).execute()

@@ -29,7 +29,7 @@ from etgp_viz.course.publish.stills import EXPLORER, FIGURE, FIGURES, PERSONAL, 
 __all__ = ["Piece", "Renderer", "Slide", "cut", "executed", "handout", "markdown", "slides"]
 
 LINES = 11.0  # of text on a slide: one idea
-LONGEST_CODE = 22.0  # lines that are shown; more would be too small to read
+LONGEST_CODE = 18.0  # lines that are shown; more would be too small to read
 WITH_STUB = 1.4  # factor for an exercise, whose prompt and stub stay together in smaller letters
 PLOTS = 2  # of an explorer on a slide; the handout has them all
 LINE_LENGTH = 62  # letters in a line of a slide
@@ -76,7 +76,8 @@ def handout(notebook: NotebookNode, folder: Path) -> str:
 
 def title(notebook: NotebookNode) -> str:
     """Text of the first heading."""
-    return notebook.cells[0].source.partition("\n")[0].lstrip("# ").strip()
+    opening = next(cell.source for cell in notebook.cells if cell.source.startswith("# "))
+    return opening.partition("\n")[0].lstrip("# ").strip()
 
 
 def page(name: str, body: str, styles: Iterable[str], scripts: Iterable[str] = ()) -> str:

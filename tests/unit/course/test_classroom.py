@@ -100,10 +100,12 @@ def test_a_student_cannot_make_the_table_wait_for_ever(folder):
 
 
 def test_nothing_to_join(tmp_path, capsys):
-    assert main(["course", "progress", str(tmp_path)]) == 1
-    assert "NAME/progress.json" in capsys.readouterr().out
-    assert main(["course", "progress", str(tmp_path / "nowhere")]) == 2
-    assert "folder: expected a folder" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    for folder, says in (("empty", "without any"), ("nowhere", "a folder with students' files")):
+        assert main(["course", "progress", str(tmp_path / folder)]) == 2
+        heard = capsys.readouterr()
+        assert says in heard.err
+        assert heard.out == ""
 
 
 def test_a_student_s_own_row(tmp_path, monkeypatch):

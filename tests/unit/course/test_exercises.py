@@ -138,7 +138,7 @@ def test_notes_for_the_teacher_have_their_place(number):
 def test_the_minutes_add_up(number):
     """What the notebook promises is what the parts take, as the instructor is told."""
     cells = nbformat.read(NOTEBOOKS[number], as_version=4).cells
-    (promised,) = re.findall(r"\(about (\d+) minutes", cells[0].source)
+    (promised,) = re.findall(r"\(about (\d+) minutes", cells[1].source)
     notes = lesson(number).teaching[""]
     timing = re.match(r"\*\*Timing\*\* \((\d+) minutes[^)]*\): (.*?)\.(?:\s|$)", notes)
     parts = [int(part.split()[-1]) for part in timing[2].split(", ")]

@@ -75,12 +75,53 @@ def test_the_cost_is_that_of_the_race():
 def test_a_small_picture_moves_and_is_well_formed(name):
     idea = getattr(ideas, name)()
     before = idea.picture.value, idea.sentence.value
-    for value in (idea.slider.min, idea.slider.max):
+    for value in (idea.sentence.low, idea.sentence.high):
         idea.slider.value = value
+        assert idea.sentence.value.count("data-drag") == 1
         ET.fromstring(f"<div>{idea.page}</div>")
         assert "nan" not in idea.page
         assert re.search(r"aria-label='[^']{10,}'", idea.page)
     assert (idea.picture.value, idea.sentence.value) != before
+
+
+def test_a_dragged_number_moves_the_slider_and_the_picture():
+    idea = ideas.change_the_variance()
+    idea.sentence.number = 4.0
+    assert idea.slider.value == 4.0
+    assert ">2.00<" in idea.sentence.value
+    assert "data-drag='' style='border-bottom: 3px dotted #0072B2'>4.00<" in idea.sentence.value
+    named = ideas.change_the_kernel()
+    named.sentence.number = 3.0
+    assert named.slider.label == "periodic"
+    assert named.picture.value != ideas.change_the_kernel().picture.value
+
+
+def test_a_page_without_a_kernel_has_a_slider_too():
+    idea = ideas.change_the_variance()
+    idea.slider.value = 2.25
+    page = ET.fromstring(idea.page)
+    frames = [each for each in page.iter("div") if each.get("class") == "frame"]
+    (slider,) = page.iter("input")
+    assert int(slider.get("max")) + 1 == len(frames) == len(idea.positions) > 10
+    (shown,) = (frame for frame in frames if frame.get("hidden") is None)
+    assert frames.index(shown) == int(slider.get("value")) == idea.positions.index(2.25)
+    assert "2.25" in "".join(shown.itertext())
+    assert "data-drag" not in idea.page
+    words = ["".join(frame.find("p").itertext()) for frame in frames]
+    assert "0.25" in words[0]
+    assert "4.00" in words[-1]
+    assert len(ET.tostring(page)) < 200_000
+
+
+def test_an_image_of_the_gallery_is_read(reader):
+    numbers = [number for number, _ in reader.gallery.pictures]
+    assert {2, 21, 399} <= set(numbers)  # those that the lesson names
+    assert {int(reader._labels[number]) for number in numbers} == set(range(10))
+    reader.gallery.chosen = 399
+    assert reader.image.value == 399
+    assert "written as a 7" in reader.sentence.value
+    reader.image.value = 40  # not in the gallery: none is pressed
+    assert reader.gallery.chosen == 40
 
 
 @pytest.mark.parametrize("name", ["bound", "pivot", "proposition_1"])
@@ -119,6 +160,13 @@ def test_what_the_small_pictures_say():
     belief = ideas.distance_between_beliefs()
     belief.slider.value = 2.0
     assert f">{0.5 * (0.36 + 4.0 - 1.0) - np.log(0.6):.2f}<" in belief.sentence.value
+    sure = ideas.be_sure()
+    for probability, cost in ((0.5, "0.69"), (0.05, "3.00"), (0.005, "5.30")):  # as lesson 07 says
+        sure.slider.value = probability
+        assert f">{cost}<" in sure.sentence.value
+    again = ideas.draw_again()
+    again.slider.value = 40
+    assert ">38<" in again.sentence.value  # "about 19 of 20"
     smooth = ideas.change_the_lengthscale()
     smooth.slider.value = 2.0
     assert f">{np.exp(-0.5 / 4.0):.2f}<" in smooth.sentence.value
