@@ -1,4 +1,4 @@
-"""Give every notebook the badge "Open in Colab" and the cell that installs on Colab.
+"""Give every notebook the links to Colab and Binder, and the cell that installs on Colab.
 
 The README and docs/install.md get the links to Colab and Binder. The address is set in one line of
 pyproject.toml, `published` in `[tool.etgp-viz]`. After changing it, or adding a notebook, run
@@ -46,11 +46,15 @@ def on_colab(name: str) -> str:
     return f"https://colab.research.google.com/github/{repository}/blob/{branch}/notebooks/{name}"
 
 
+def on_binder(name: str) -> str:
+    """The address of a notebook on Binder."""
+    repository, branch = published()
+    return f"https://mybinder.org/v2/gh/{repository}/{branch}?urlpath=lab/tree/notebooks/{name}"
+
+
 def with_links(text: str) -> str:
     """The text of a document with its line of links to Colab and Binder."""
-    repository, branch = published()
-    binder = f"https://mybinder.org/v2/gh/{repository}/{branch}?urlpath=lab/tree/notebooks/{FIRST}"
-    links = f"[Open in Colab]({on_colab(FIRST)}) · [Open in Binder]({binder})"
+    links = f"[Open in Colab]({on_colab(FIRST)}) · [Open in Binder]({on_binder(FIRST)})"
     return re.sub(r"^\[Open in Colab\].*$", lambda _: links, text, flags=re.MULTILINE)
 
 
@@ -59,7 +63,8 @@ def colab_cells(name: str) -> list[NotebookNode]:
     repository, branch = published()
     picture = {"image/png": base64.b64encode(BADGE.read_bytes()).decode()}
     badge = new_markdown_cell(
-        f"[![Open in Colab](attachment:{BADGE.name})]({on_colab(name)})",
+        f"[![Open in Colab](attachment:{BADGE.name})]({on_colab(name)}) "
+        f"[Open in Binder]({on_binder(name)})",
         id="open-in-colab",
         attachments={BADGE.name: picture},
     )
@@ -72,10 +77,11 @@ def colab_cells(name: str) -> list[NotebookNode]:
 
 
 def with_colab_cells(path: Path) -> str:
-    """The text of a notebook with both cells below its title."""
+    """The text of a notebook with the links as its first cell, and the other below the title."""
     notebook = nbformat.read(path, as_version=4)
     title, *others = (cell for cell in notebook.cells if not is_for_colab(cell))
-    notebook.cells = [title, *colab_cells(path.name), *others]
+    links, install = colab_cells(path.name)
+    notebook.cells = [links, title, install, *others]
     return nbformat.writes(notebook) + "\n"
 
 

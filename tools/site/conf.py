@@ -31,6 +31,7 @@ html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_show_search_summary = False  # a browser may not read other pages from the disk
 html_context = {"default_mode": "auto"}
 html_theme_options = {

@@ -34,6 +34,13 @@ params = np.tile([1.5, 1.0], (2, 1))
 record = flow_records.two_points(x, K, prior.noise(0, 1000, 2), flows.Linear(), params)
 two_points.make(record).show()
 """,
+    "latent_ties": """\
+from etgp_viz.figures import latent_ties
+from etgp_viz.records import several_latents
+
+record = several_latents.ties()
+latent_ties.make(record).show()
+""",
     "optimisers": """\
 from etgp_viz import build, datasets, fit
 from etgp_viz.figures import optimisers
@@ -48,9 +55,40 @@ for name, gamma in (("Adam", None), ("natural gradients, γ = 0.1", 0.1)):
 record = live_training.compare(results)
 optimisers.make(record).show()
 """,
+    "return_to_prior": """\
+import numpy as np
+
+from etgp_viz import build, datasets, fit
+from etgp_viz.figures import return_to_prior
+from etgp_viz.records import far_away
+
+toy = datasets.toys.waves(300)
+models = {}
+for name in ("dropout", "concrete", "mean-field", "gp"):
+    models[name] = build("etgp-linear", toy.X, 3, num_inducing=15, parameters=name)
+    fit(models[name], (toy.X, toy.Y), epochs=600, learning_rate=0.02, progress=False)
+record = far_away.look_away(models, np.linspace(0.0, 15.0, 121), edge=3.0)
+return_to_prior.make(record).show()
+""",
+    "concentration": """\
+import numpy as np
+
+from etgp_viz import build, datasets, fit
+from etgp_viz.figures import concentration
+from etgp_viz.records import far_away
+
+models = {"dropout": {}, "concrete": {}}
+for name in models:
+    for N in (100, 1000, 10_000):
+        toy = datasets.toys.waves(N, noise=0.3)
+        options = {"num_inducing": 15, "precision": "float32", "parameters": name}
+        models[name][N] = build("etgp-linear", toy.X, 3, **options)
+        how = {"batch_size": min(N, 500), "learning_rate": 0.02, "progress": False}
+        fit(models[name][N], (toy.X, toy.Y), epochs=500_000 // max(N, 500), **how)
+record = far_away.concentrate(models, np.linspace(-3.0, 3.0, 61)[:, None])
+concentration.make(record).show()
+""",
 }
-#: Where an explorer stands in the gallery, if not at its defaults.
-SETTINGS: dict[str, dict[str, Any]] = {}
 
 
 def story_of(name: str) -> str:
@@ -66,7 +104,7 @@ def _in_order() -> list[str]:
 
 @cache
 def _explorer(name: str) -> Any:
-    return getattr(explorers, name)(**SETTINGS.get(name, {}))
+    return getattr(explorers, name)()
 
 
 def index(_: str) -> str:

@@ -23,6 +23,7 @@ __all__ = ["commands", "example_of", "index", "modules", "names", "page", "verbs
 
 #: Public names that no reader calls, or that are libraries.
 LEFT_OUT = ("backend", "records")
+DOCS = ROOT / "docs"
 
 
 def modules() -> dict[str, tuple[ModuleType, list[str]]]:
@@ -98,7 +99,12 @@ def index(_: str) -> str:
             for name in public
         ]
         parts.append("\n".join(["| name | what it is |", "|---|---|", *rows]) if rows else "")
-    return "\n\n".join([*parts, toctree(f"api/{name}" for name in modules())])
+    return "\n\n".join([*parts, toctree(map(_in_navigation, modules()))])
+
+
+def _in_navigation(known_as: str) -> str:
+    """A module in the navigation, where its full name would be too long for its column."""
+    return f"{known_as.removeprefix('etgp_viz.')} <api/{known_as}>"
 
 
 def _cell(text: str) -> str:
@@ -130,8 +136,11 @@ def _entry(thing: Any, full_name: str, depth: int = 0) -> str:
     """The directive of a function or class, with its members inside."""
     kind = "class" if inspect.isclass(thing) else "function"
     body = [_text(thing)]
-    if example_of(thing) == "module":
+    example = example_of(thing)
+    if example == "module":
         body.append(f"An example is [at the top of this page](#{full_name.rpartition('.')[0]}).")
+    elif example.endswith(".md"):
+        body.append(f"An example is on the page [](../{example}).")
     if inspect.isclass(thing):
         body += _of_class(thing, full_name)
     body.append(_source(thing))
@@ -177,7 +186,7 @@ def _of_explorer(kind: Any) -> Iterator[str]:
     from etgp_viz.explorers import fields
 
     rows = [
-        f"| `{name}` | {_cell(spec.label)} | {_cell(repr(getattr(kind.State(), name)))} "
+        f"| `{name}` | {_cell(spec.label)} | `{_cell(repr(getattr(kind.State(), name)))}` "
         f"| {_cell(spec.effect)} |"
         for name, spec in fields.controls_of(kind.State).items()
     ]
@@ -227,14 +236,17 @@ def _default(value: Any) -> Any:
 
 
 def example_of(thing: Any) -> str:
-    """Where an example calls a thing: in its own docstring, in that of its "module", or nowhere."""
+    """Where an example calls a thing: its "own" docstring, its "module", a page of docs/, or ""."""
     if ">>> " in (inspect.getdoc(thing) or ""):
         return "own"
     homes = {m.__name__ for m, public in modules().values() if thing.__name__ in public}
     docs = [sys.modules[name].__doc__ or "" for name in homes | {thing.__module__}]
-    lines = "\n".join(docs).splitlines()
-    called = re.compile(rf"(>>>|\.\.\.) .*\b{thing.__name__}\(")
-    return "module" if any(map(called.match, lines)) else ""
+    called = re.compile(rf"^(>>>|\.\.\.) .*\b{thing.__name__}\(", re.MULTILINE)
+    if any(map(called.search, docs)):
+        return "module"
+    pages = {path: path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))}
+    found = (path for path, text in pages.items() if called.search(text))
+    return next((path.relative_to(DOCS).as_posix() for path in found), "")
 
 
 def _source(thing: Any) -> str:

@@ -11,6 +11,10 @@ from tools.site.stills import Stills
 __all__ = ["claims_page", "race_figures", "score_figures"]
 
 
+#: What a race is run over, in the order of the page.
+AXES = {"classes": "classes", "num_inducing": "inducing points", "num_data": "rows"}
+
+
 def score_figures(metrics: str) -> str:
     """A picture and a table of every data set for each of the named metrics."""
     table, stills = experiments.reference(), Stills()
@@ -35,11 +39,12 @@ def _markdown(frame) -> str:
 def race_figures(_: str) -> str:
     """The reference race over C, M and N, in sentences and pictures."""
     stills, parts = Stills(), []
-    for over, words in (("classes", "C"), ("num_inducing", "M"), ("num_data", "N")):
+    for over, words in AXES.items():
         table = timing.reference(over)
         record = timing.curves(table, over=over)
-        parts.append(f"### Over {words}")
-        parts.append(stills.figure(race.make(record), f"seconds of a step over {words}"))
+        fixed = [f"{table[axis].iloc[0]} {AXES[axis]}" for axis in AXES if axis != over]
+        parts.append(f"### Against the number of {words}\n\nWith {' and '.join(fixed)}.")
+        parts.append(stills.figure(race.make(record), f"seconds of a step against {words}"))
         if over == "classes":
             parts.append("\n".join(f"- {sentence}" for sentence in timing.describe(table)))
     return "\n\n".join(parts)

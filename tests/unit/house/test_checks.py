@@ -1,5 +1,7 @@
 """Bad input: each message names the argument, what was expected and what came."""
 
+from types import SimpleNamespace
+
 import gpflow
 import numpy as np
 import pandas as pd
@@ -219,3 +221,27 @@ def test_choices():
     fails(
         check.check_choice, 1, "batched", (False, True), says=["batched:", "False, True", "got 1"]
     )
+
+
+def test_booleans_become_numbers_and_numbers_stay_as_they_are():
+    assert check.check_zeros_and_ones(np.array([True, False])).dtype == np.int64
+    assert check.check_zeros_and_ones(np.array([1.0, 0.0])).dtype == np.float64
+
+
+def test_no_elbo_of_classes_is_above_zero_unless_a_parameter_has_a_prior():
+    parameter = SimpleNamespace(prior=None)
+    model = SimpleNamespace(likelihood=gpflow.likelihoods.Softmax(3))
+    model.trainable_parameters = [parameter]
+    assert check.highest_elbo(model) == pytest.approx(0.0, abs=1e-5)
+    parameter.prior = "a density"
+    assert check.highest_elbo(model) == np.inf
+    parameter.prior, model.likelihood = None, gpflow.likelihoods.Gaussian()
+    assert check.highest_elbo(model) == np.inf
+
+
+def test_a_batch_of_all_rows_needs_no_number_of_rows():
+    model = SimpleNamespace(training_loss=None, trainable_variables=[1.0], num_data=None)
+    for batch_size in (None, 10, 11):
+        check.check_model(model, 10, batch_size, natural=False)
+    with pytest.raises(ValueError, match=r"^model\.num_data: expected 10, .*, got None"):
+        check.check_model(model, 10, 9, natural=False)

@@ -1,4 +1,4 @@
-"""Every notebook has the badge and the cell for Colab, with the address in pyproject.toml."""
+"""Every notebook has its links and the cell for Colab, with the address in pyproject.toml."""
 
 import sys
 from types import ModuleType
@@ -34,8 +34,9 @@ def test_the_address_is_one_setting(monkeypatch):
     github = (
         f"https://colab.research.google.com/github/somebody/else/blob/next/notebooks/{path.name}"
     )
-    assert cells[0].source.startswith("# 01")
-    assert cells[1].source.endswith(f"]({github})")
+    binder = f"https://mybinder.org/v2/gh/somebody/else/next?urlpath=lab/tree/notebooks/{path.name}"
+    assert cells[0].source.endswith(f"]({github}) [Open in Binder]({binder})")
+    assert cells[1].source.startswith("# 01")
     assert "git+https://github.com/somebody/else@next" in cells[2].source
     assert [cell.id for cell in cells].count("install-on-colab") == 1  # replaced, not added
 

@@ -343,3 +343,29 @@ def test_a_locked_table_keeps_other_programs_out(table):
 
 def test_a_line_of_csv():
     assert csv_line([1, 2.0, "a,b", None, np.float64(1 / 3)]) == '1,2,"a,b",,0.333333\n'
+
+
+def test_a_probe_refuses_a_name_that_is_too_long_once_the_file_is_replaced(tmp_path):
+    """A file is written under a longer, temporary name first."""
+    write(files.probe(tmp_path / ("x" * 200), "out"), b"")
+    for length in (240, 300):
+        path = tmp_path / ("x" * length)
+        with pytest.raises(OSError, match="too long"):
+            write(path, b"")
+        with pytest.raises(ValueError, match=r"^out: expected a file that can be written, got "):
+            files.probe(path, "out")
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_probe_does_not_mind_if_its_file_is_taken_for_a_leftover(tmp_path, monkeypatch):
+    whole = sys.modules["etgp_viz.files.whole"]
+    temporary = whole._temporary
+
+    def removed_at_once(path):
+        file, name = temporary(path)
+        os.unlink(name)
+        return file, name
+
+    monkeypatch.setattr(whole, "_temporary", removed_at_once)
+    assert files.probe(tmp_path / "a.csv", "out") == tmp_path / "a.csv"
+    assert list(tmp_path.iterdir()) == []

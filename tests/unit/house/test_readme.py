@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
+import etgp_viz
 from etgp_viz import ETGPClassifier, timing
 from tools import readme_figures
 from tools.site import reference
@@ -96,6 +97,12 @@ def test_its_figures_are_those_of_the_shipped_tables():
 def test_the_guide_to_the_race_knows_every_contestant():
     text = (ROOT / "docs/guide/race_on_your_machine.md").read_text(encoding="utf-8")
     assert [name for name in timing.MODELS if name not in text] == []
+
+
+def test_the_wheel_on_a_page_is_the_one_that_is_built():
+    texts = [path.read_text(encoding="utf-8") for path in PAGES]
+    named = [version for text in texts for version in re.findall(r"etgp_viz-([\d.]+)-py3", text)]
+    assert set(named) == {etgp_viz.__version__}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: os.path.relpath(path, ROOT))

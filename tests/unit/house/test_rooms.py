@@ -15,9 +15,10 @@ TENSORFLOW = {"check_shapes", "gpflow", "tensorflow", "tensorflow_probability", 
 
 # From the ground up: the rooms that share a floor, and what none of them ever imports.
 FLOORS = (
-    ({"backend", "checks", "files", "lazy", "moved"}, PLOTS | WIDGETS),
+    ({"backend", "checks", "files", "lazy", "messages", "moved"}, PLOTS | WIDGETS),
     ({"datasets"}, PLOTS | WIDGETS | {"etgp_viz.backend"}),
     ({"core"}, PLOTS | WIDGETS | {"etgp_viz.datasets"}),
+    ({"extensions"}, PLOTS | WIDGETS),
     ({"rivals"}, PLOTS | WIDGETS),
     ({"classifier"}, PLOTS | WIDGETS),
     ({"timing"}, PLOTS | WIDGETS),

@@ -1,12 +1,16 @@
 """What `make docs` puts together: links, names, pictures, docstrings, and what is cited."""
 
 import ast
+import dataclasses
 import doctest
 import inspect
 import json
 import re
+import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -103,7 +107,26 @@ def test_every_function_of_the_reference_has_an_example():
         for known_as, (module, public) in reference.modules().items()
         for name in public
         if inspect.isfunction(reference._thing(module, name))
-        and not reference.example_of(reference._thing(module, name))
+        and reference.example_of(reference._thing(module, name)) not in ("own", "module")
+    ]
+    assert missing == []
+
+
+def test_every_class_that_people_make_has_an_example():
+    """Records, which functions return, are described by their fields."""
+    classes = [
+        (f"{known_as}.{name}", reference._thing(module, name))
+        for known_as, (module, public) in reference.modules().items()
+        for name in public
+        if inspect.isclass(reference._thing(module, name))
+    ]
+    missing = [
+        name
+        for name, thing in classes
+        if not dataclasses.is_dataclass(thing)
+        and not inspect.isabstract(thing)
+        and not issubclass(thing, Exception)
+        and not reference.example_of(thing)
     ]
     assert missing == []
 
@@ -188,3 +211,41 @@ def test_addresses_are_those_of_the_one_setting():
     assert all(url.startswith(home) for name, url in urls.items() if name != "Paper")
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["repository-code"] == home
+
+
+def test_the_light_package_is_described_like_the_full_one():
+    full, light = (
+        tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        for folder in ("", "light")
+    )
+    for field in ("license", "authors", "keywords", "classifiers", "requires-python", "urls"):
+        assert light[field] == full[field], field
+    assert light["scripts"] == full["scripts"]
+
+
+def test_the_readme_on_a_package_index_leads_to_the_repository(monkeypatch):
+    """Without hatchling, which only a build has: its interface is one class without methods."""
+    interface = ModuleType("hatchling.metadata.plugin.interface")
+    interface.MetadataHookInterface = object
+    monkeypatch.setitem(sys.modules, interface.__name__, interface)
+    text = import_module("tools.readme_for_index").absolute_links(ROOT)
+    home = r"https://github\.com/[\w-]+/etgp-viz"
+    assert re.search(rf"!\[[^\]]+\]\({home}/raw/main/docs/bending-classes\.webp\)", text)
+    assert re.search(rf"\[Install\]\({home}/blob/main/docs/install\.md\)", text)
+    linked = re.findall(r"\]\(([^)]+)\)", text)
+    assert all(address.startswith("https://") for address in linked)
+    assert len(linked) == (ROOT / "README.md").read_text(encoding="utf-8").count("](")
+
+
+def test_the_changelog_keeps_its_form():
+    """That of keepachangelog.com: dated versions, the newest first, and six kinds of changes."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.findall(r"^## \[?(\S+?)\]? - (\d{4}-\d\d-\d\d)$", text, re.MULTILINE)
+    assert len(versions) == len(re.findall(r"^## ", text, re.MULTILINE))
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert versions[0] == (etgp_viz.__version__, str(citation["date-released"]))
+    assert versions == sorted(versions, key=lambda version: version[1], reverse=True)
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) <= kinds
+    home = sources.repository().partition("/blob/")[0]
+    assert text.endswith(f"\n[{versions[0][0]}]: {home}/releases/tag/v{versions[0][0]}\n")
