@@ -1,4 +1,4 @@
-"""Efficient Transformed Gaussian Processes to see, touch, teach and trust.
+"""See, touch, teach and trust Efficient Transformed Gaussian Processes.
 
 Importing this package is instant: each name below is looked up when it is first used, so that
 TensorFlow is loaded by the first model and not by the import statement.
@@ -13,6 +13,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "ETGP": "core.model:ETGP",
     "ETGPClassifier": "classifier.estimator:ETGPClassifier",
+    "ETGPRegressor": "classifier.regressor:ETGPRegressor",
     "FitResult": "core.training:FitResult",
     "FlowNetwork": "core.network:FlowNetwork",
     "build": "rivals.build_model:build",
@@ -24,7 +25,7 @@ _HOMES = {
     "experiments": "experiments",
     "explorers": "explorers",
     "figures": "figures",
-    "flows": "core.flows",
+    "flows": "extensions.flows",
     "kernels": "rivals.kernels",
     "prior": "records.prior",
     "records": "records",

@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import numbers
 import os
 import re
 import sys
@@ -17,7 +18,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
-from etgp_viz.checks import check_covariance, check_installed, check_numbers
+from etgp_viz.checks import (
+    check_covariance,
+    check_installed,
+    check_numbers,
+    describe,
+    fail,
+    is_tensor,
+)
 
 check_installed()
 
@@ -134,7 +142,7 @@ def check_shapes(*specs: str, covariance: str = "") -> Callable[[Function], Func
                 return function(*args, **kwargs)
             given = signature.bind(*args, **kwargs).arguments
             for name in arguments:
-                if name in given and not tf.is_tensor(given[name]):
+                if name in given and not _is_tensor_of_numbers(given[name]):
                     _check_values(given[name], name, signature.parameters[name].default is None)
             try:
                 if given.get(covariance) is not None and not tf.is_tensor(given[covariance]):
@@ -148,9 +156,19 @@ def check_shapes(*specs: str, covariance: str = "") -> Callable[[Function], Func
     return decorate
 
 
+def _is_tensor_of_numbers(value: Any) -> bool:
+    """Whether a value is a dense tensor, a variable or a parameter, of real numbers."""
+    if not is_tensor(value) or isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
+        return False
+    return value.dtype.is_floating or value.dtype.is_integer or value.dtype.is_bool
+
+
 def _check_values(value: Any, name: str, is_optional: bool) -> None:
-    if value is not None or not is_optional:
-        check_numbers(value, name)
+    if value is None and is_optional:
+        return
+    check_numbers(value, name)
+    if not isinstance(value, (numbers.Number, list, tuple)) and not hasattr(value, "shape"):
+        fail(name, "an array of finite real numbers", describe(value))
 
 
 def _in_one_line(message: str) -> str:

@@ -17,11 +17,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
+
+from etgp_viz.messages import describe, fail
 
 __all__ = [
     "check_choice",
@@ -37,6 +39,7 @@ __all__ = [
     "check_kernel",
     "check_labels",
     "check_likelihood",
+    "check_list",
     "check_memory",
     "check_model",
     "check_nodes",
@@ -54,12 +57,14 @@ __all__ = [
     "fail",
     "free_memory",
     "highest_elbo",
+    "is_tensor",
 ]
 
 MAX_SEED = 2**31 - 1
-MAX_DRAWS, MAX_NODES = 100_000, 250
+MAX_DRAWS, MAX_NODES, MAX_STEPS = 100_000, 250, 1000  # of a flow: steps of a graph
+MAX_ENTRIES = 10**6  # of a list of names or sizes, which may be endless
+MAX_UNASKED = 10**8  # numbers of an array for which nobody looks how much memory is free
 ROUNDING = 1e-6  # of a covariance matrix, as a share of its largest entry
-MAX_SHOWN = 80  # characters of a value in a message
 # What the models need; the light package leaves it out.
 MODEL_PACKAGES = ("tensorflow", "tensorflow_probability", "gpflow", "check_shapes")
 # GPflow's likelihoods of outcomes that have probabilities.
@@ -75,7 +80,10 @@ def check_count(
     expected = f"an integer {bound}" + (f" ({because})" if because else "")
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         fail(name, expected, describe(value))
-    count = int(value)
+    try:
+        count = int(value)
+    except Exception:  # an object that only claims to be an integer
+        fail(name, expected, describe(value))
     if count < minimum or (maximum is not None and count > maximum):
         fail(name, expected, describe(count))
     return count
@@ -127,10 +135,18 @@ def free_memory(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
 
 def check_counts(values: Any, name: str) -> list[int]:
     """Check the widths of layers; a single number stands for one of them."""
-    values = (int(values),) if isinstance(values, numbers.Integral) else values
-    if not isinstance(values, Iterable):
-        fail(name, "widths such as (50,)", describe(values))
-    return [check_count(value, name) for value in values]
+    values = (values,) if isinstance(values, numbers.Integral) else values
+    return [check_count(value, name) for value in check_list(values, name, "widths such as (50,)")]
+
+
+def check_list(values: Any, name: str, expected: str) -> list[Any]:
+    """Check something whose entries can be gone through, but not a text."""
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
+        fail(name, expected, describe(values))
+    try:
+        return list(islice(values, MAX_ENTRIES))
+    except Exception:  # a tensor or an array without an axis, or a broken object
+        fail(name, expected, describe(values))
 
 
 def check_fraction(value: Any, name: str) -> float:
@@ -157,9 +173,12 @@ def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
 
 def check_path(value: Any, name: str = "path") -> Path:
     """Check the path of a file: text or a ``Path``, not empty, without a null character."""
-    if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
+    try:
+        text = os.fspath(value)
+    except Exception:  # not a path, or an object that only claims to be one
         fail(name, "the path of a file", describe(value))
-    text = os.fspath(value)
+    if not isinstance(text, str):
+        fail(name, "the path of a file", describe(value))
     if not text or "\0" in text:
         fail(name, "the path of a file", repr(text))
     try:
@@ -180,22 +199,11 @@ def _check_number(value: Any, name: str, expected: str, allowed: Any) -> float:
         number = float(value) if is_number else np.nan
     except OverflowError:  # an integer beyond the largest float
         number = np.inf
+    except Exception:  # an object that only claims to be a number
+        number = np.nan
     if not allowed(number):
         fail(name, expected, describe(value))
     return number
-
-
-def describe(value: Any) -> str:
-    """A value in a few words, for a message; whatever the value is, this raises nothing."""
-    kind = type(value).__name__
-    try:
-        if isinstance(value, (str, numbers.Number)):
-            text = repr(value)
-            return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
-        return f"{kind} of length {len(value)}" if isinstance(value, (tuple, list)) else kind
-    except Exception:  # an integer of more digits than Python writes, or a broken object
-        is_integer = type(value) is int
-        return f"an integer of {value.bit_length()} bits" if is_integer else kind
 
 
 def check_installed() -> None:
@@ -207,11 +215,6 @@ def check_installed() -> None:
                 "the package etgp-viz installs them, etgp-viz-light does not.",
                 name=package,
             )
-
-
-def fail(name: str, expected: str, got: str) -> NoReturn:
-    """Raise a ValueError about an argument, worded as in every check here."""
-    raise ValueError(f"{name}: expected {expected}, got {got}")
 
 
 def check_inputs(X: Any, name: str = "X", num_inputs: int | None = None) -> Any:
@@ -292,7 +295,7 @@ def check_labels(Y: Any, num_classes: int, num_rows: int | None = None, name: st
             if bad.any():
                 row = int(np.argmax(bad))
                 fail(name, expected, f"{flat[row]!s} in row {row}, {problem}")
-    reshape = sys.modules["tensorflow"].reshape if _is_tensor(Y) else np.reshape
+    reshape = sys.modules["tensorflow"].reshape if is_tensor(Y) else np.reshape
     return reshape(_cast(Y, np.dtype(np.int64)), (-1, 1))
 
 
@@ -342,19 +345,17 @@ def check_zeros_and_ones(Y: Any) -> Any:
 
 def check_flow(flow: Any) -> None:
     """Refuse anything but a flow; its class is in `core`, which this module does not import."""
-    if isinstance(flow, type) or not hasattr(flow, "near_identity_params"):
+    if isinstance(flow, type) or not hasattr(type(flow), "near_identity_params"):
         fail("flow", "a flow such as flows.Linear()", describe(flow))
 
 
 def check_kernel(kernel: Any, num_inputs: int) -> None:
     """Refuse anything but a single-output GPflow kernel of D inputs."""
     gpflow, tf = sys.modules["gpflow"], sys.modules["tensorflow"]
-    expected, name = (
-        f"a GPflow kernel with one output, of {num_inputs} inputs",
-        type(kernel).__name__,
-    )
+    expected = f"a GPflow kernel with one output, of {num_inputs} inputs"
+    name = type(kernel).__name__
     if not isinstance(kernel, gpflow.kernels.Kernel):
-        fail("kernel", expected, repr(kernel))
+        fail("kernel", expected, describe(kernel))
     if isinstance(kernel, gpflow.kernels.MultioutputKernel):
         fail("kernel", expected, f"a {name} with several outputs")
     try:
@@ -366,7 +367,7 @@ def check_kernel(kernel: Any, num_inputs: int) -> None:
 def check_likelihood(likelihood: Any, num_classes: int) -> None:
     """Refuse anything but a GPflow likelihood of C processes, or of one for each."""
     if not isinstance(likelihood, sys.modules["gpflow"].likelihoods.Likelihood):
-        fail("likelihood", "a GPflow likelihood", repr(likelihood))
+        fail("likelihood", "a GPflow likelihood", describe(likelihood))
     if likelihood.latent_dim not in (None, num_classes):
         expected = f"one of {num_classes} processes, as the network has"
         fail("likelihood", expected, f"one of {likelihood.latent_dim}")
@@ -409,20 +410,24 @@ def _check_finite(array: Any, name: str, expected: str) -> None:
     finite = np.isfinite(values)
     if not finite.all():
         index = np.argwhere(~finite)[0]
-        where = f"row {index[0]}" + (f", column {index[1]}" if len(index) > 1 else "")
+        places = zip(("row", "column"), index, strict=False)
+        where = ", ".join(f"{axis} {place}" for axis, place in places) or "a single number"
         fail(name, expected, f"{values[tuple(index)]} in {where} ({(~finite).sum()} non-finite)")
 
 
-def _is_tensor(value: Any) -> bool:
+def is_tensor(value: Any) -> bool:
     """Whether a value is TensorFlow's: a tensor, a variable or a GPflow parameter."""
     tf = sys.modules.get("tensorflow")
     # ``tf.is_tensor`` knows all three, GPflow's parameters by the conversion they register.
-    return tf is not None and hasattr(tf, "is_tensor") and tf.is_tensor(value)
+    try:
+        return tf is not None and hasattr(tf, "is_tensor") and tf.is_tensor(value)
+    except Exception:  # an object that raises when it is asked for an attribute
+        return False
 
 
 def _cast(array: Any, dtype: np.dtype) -> Any:
     """The same values in another dtype."""
-    if _is_tensor(array):
+    if is_tensor(array):
         return sys.modules["tensorflow"].cast(array, dtype)
     return array.astype(dtype, copy=False)
 
@@ -435,37 +440,43 @@ def _pair(data: Any) -> tuple[Any, Any]:
 
 def _as_array(value: Any, name: str, expected: str, kinds: str) -> Any:
     """A tensor for TensorFlow's and GPflow's types, else a NumPy array; of one of these kinds."""
-    if _is_tensor(value):
-        # A variable or a GPflow parameter becomes the tensor of its values.
-        array = sys.modules["tensorflow"].convert_to_tensor(value)
-    else:
-        try:
-            array = np.asarray(value)
-        except ValueError:  # NumPy's refusal of rows of unequal length does not name the argument
+    if isinstance(value, bytearray):
+        fail(name, expected, describe(value))
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        fail(name, expected, "an array with masked values")
+    is_numpy = not is_tensor(value)
+    # A variable or a GPflow parameter becomes the tensor of its values.
+    convert = np.asarray if is_numpy else sys.modules["tensorflow"].convert_to_tensor
+    try:
+        array = convert(value)
+    except Exception as error:
+        if isinstance(error, ValueError) and is_numpy:  # NumPy does not name the argument
             fail(name, expected, "rows of unequal length")
-        except Exception as error:  # an object that does not want to be an array
-            fail(name, expected, f"{describe(value)}, which raises {type(error).__name__}")
+        # A tensor that is not dense, or an object that does not want to be an array.
+        fail(name, expected, f"{describe(value)}, which raises {type(error).__name__}")
     if _kind(array) not in kinds:
         fail(name, expected, f"dtype {array.dtype.name}")
+    if is_numpy and array.size > MAX_UNASKED:  # a check takes a byte for each number
+        check_memory(array.size, name, f"{array.size} numbers")
     return array
 
 
 def _values(array: Any) -> np.ndarray | None:
     """Return the numbers themselves, or None while a ``tf.function`` is being traced."""
-    if not _is_tensor(array):
+    if not is_tensor(array):
         return array
     return None if sys.modules["tensorflow"].is_symbolic_tensor(array) else array.numpy()
 
 
 def _kind(array: Any) -> str:
     """Return NumPy's letter for the kind of dtype (i, u, f, b, c, O, …)."""
-    dtype = array.dtype.as_numpy_dtype if _is_tensor(array) else array.dtype
+    dtype = array.dtype.as_numpy_dtype if is_tensor(array) else array.dtype
     return np.dtype(dtype).kind
 
 
 def _shape(array: Any) -> tuple[int | None, ...] | None:
     """Return the (static) shape, or None for a tensor of unknown rank."""
-    if not _is_tensor(array):
+    if not is_tensor(array):
         return array.shape
     return None if array.shape.rank is None else tuple(array.shape.as_list())
 

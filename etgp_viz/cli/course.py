@@ -3,7 +3,9 @@
 import sys
 from argparse import Namespace
 
+from etgp_viz.checks import fail
 from etgp_viz.cli import lab
+from etgp_viz.files import probe
 
 __all__ = ["print_report"]
 
@@ -20,6 +22,7 @@ def _build(options: Namespace) -> int:
     from etgp_viz.course.publish.build import build, build_assignments
 
     source = lab.shipped_notebooks()
+    probe(options.output / "course.zip", "output")
     if options.grader:
         for sentence in build_assignments(source, options.output, options.grader, options.lessons):
             print(f"✓ {sentence}")
@@ -51,10 +54,11 @@ def _times(options: Namespace) -> int:
 def _progress(options: Namespace) -> int:
     from etgp_viz.course.classroom import TOTALS, collect, write_csv
 
+    if options.output is not None:
+        probe(options.output, "output")
     rows = collect(options.folder)
     if not rows:
-        print(f"No students' files in {options.folder}: expected NAME/progress.json or NAME.json")
-        return 1
+        fail("folder", "files NAME/progress.json or NAME.json", f"{options.folder} without any")
     table = [TOTALS, *(tuple(str(row.get(name, "")) for name in TOTALS) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:

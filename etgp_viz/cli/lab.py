@@ -3,10 +3,10 @@
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from etgp_viz.checks import fail
 from etgp_viz.files import UNREADABLE, read_bytes, reason, write
 
 __all__ = ["copy_notebooks", "shipped_notebooks", "start"]
@@ -97,9 +97,10 @@ def start(folder: Path, arguments: Sequence[str]) -> int:
     try:
         for sentence in copy_notebooks(shipped_notebooks(), folder):
             print(sentence)
-    except (OSError, ValueError) as error:
-        print(f"The notebooks could not be copied to {folder}: {reason(error)}", file=sys.stderr)
-        return 1
+    except OSError as error:
+        fail(
+            "folder", "a folder that the notebooks can be copied to", f"{folder} ({reason(error)})"
+        )
 
     from jupyterlab.labapp import LabApp
 

@@ -62,10 +62,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except (ValueError, OSError, MemoryError) as error:  # of what was typed, or of the machine
         from etgp_viz.files import reason
+        from etgp_viz.messages import one_line
 
         is_system = isinstance(error, OSError) and error.strerror
         problem = reason(error) if is_system else str(error) or type(error).__name__
-        print(f"etgp-viz {options.verb}: {problem}", file=sys.stderr)
+        lines = map(one_line, f"etgp-viz {options.verb}: {problem}".splitlines())
+        print(*lines, sep="\n", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -161,8 +163,9 @@ def _add_experiment(verbs: Any) -> None:
     def add(flag: str, text: str, kind: Any = str, **more: Any) -> None:
         parser.add_argument(flag, type=kind, help=text, **more)
 
-    presets = ("quick", "laptop", "paper")
-    add("--preset", "quick (minutes), laptop (hours) or paper", choices=presets, default="quick")
+    presets = ("quick", "laptop", "paper", "extensions")
+    words = "quick (minutes), laptop (hours), paper, or extensions (of ETGP, under one hour)"
+    add("--preset", words, choices=presets, default="quick")
     add("--datasets", "only these, separated by commas; FILE.csv:COLUMN for your own", _words)
     add("--models", "only these, such as etgp-tanh,svgp-rbf-shared,speed", _words)
     add("--num-inducing", "numbers of inducing points M instead of the preset's", _numbers)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from etgp_viz import timing
+from etgp_viz.checks import fail
 from etgp_viz.files import probe, replacing, write
 
 __all__ = ["format_table", "print_report", "save_figure"]
@@ -99,5 +100,5 @@ def _longest_axis(table: pd.DataFrame) -> str:
 def _check_picture(path: Path) -> None:
     """Refuse, before the race, a file that cannot be drawn or written after it."""
     if path.suffix not in (".png", ".svg", ".html"):
-        raise ValueError(f"picture: expected a .png, .svg or .html file, got {path.name}")
+        fail("picture", "a .png, .svg or .html file", path.name)
     probe(path, "picture")

@@ -19,7 +19,9 @@ from etgp_viz.checks import (
     check_fraction,
     check_inputs,
     check_labels,
+    check_list,
     check_seed,
+    describe,
     fail,
 )
 
@@ -99,6 +101,8 @@ class Dataset:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
+        if not isinstance(self.name, str):
+            fail("name", "text", describe(self.name))
         put("class_names", _distinct_names(self.class_names, "class_names"))
         C = check_count(len(self.class_names), "num_classes", minimum=2)
         X = _read_only(np.asarray(check_inputs(self.X), dtype=np.float64))
@@ -221,12 +225,12 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 def _distinct_names(
     names: Sequence[str], argument: str, count: int | None = None
 ) -> tuple[str, ...]:
-    texts = tuple(str(name) for name in names)
+    texts = tuple(map(str, check_list(names, argument, "a list of names")))
     if count is not None and len(texts) != count:
-        raise ValueError(f"{argument}: expected {count} names, got {len(texts)}")
+        fail(argument, f"{count} names", str(len(texts)))
     if len(set(texts)) < len(texts):
         twice = next(name for name in texts if texts.count(name) > 1)
-        raise ValueError(f"{argument}: expected different names, got {twice!r} twice")
+        fail(argument, "different names", f"{twice!r} twice")
     return texts
 
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import hashlib
 import os
 import re
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from etgp_viz.checks import check_choice, check_inputs, check_numbers, check_path, describe, fail
+from etgp_viz.checks import (
+    check_choice,
+    check_inputs,
+    check_list,
+    check_numbers,
+    check_path,
+    describe,
+    fail,
+)
 from etgp_viz.datasets.dataset import Card, Dataset, Table, split_and_scale
 from etgp_viz.files import reason
 
@@ -27,6 +36,10 @@ MAX_NUMBERS = 0.5
 MISSING = ("error", "drop")
 NUMBERS = "an [N, D] array of numbers (from_dataframe takes columns of text)"
 MAX_LABEL = 2**53
+NESTED = (list, tuple, dict, set, np.ndarray)  # what a single cell of a table must not hold
+# What reading a file as CSV may raise; pandas' own errors are ValueErrors, and an encoding that
+# nobody knows is a LookupError.
+NOT_CSV = (ValueError, LookupError, OSError, OverflowError, csv.Error)
 MAX_LINE = 10**6  # characters of the first line of a file
 
 
@@ -120,13 +133,15 @@ def from_dataframe(
         raise ValueError(f"frame: expected a pandas data frame, got {type(frame).__name__}")
     if not len(frame):
         raise ValueError("frame: expected rows, got none")
+    if frame.columns.nlevels > 1 or frame.columns.hasnans:
+        fail("frame", "columns with one name each", "several levels of names, or none")
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
-        raise ValueError(f"frame: expected different column names, got {twice!r} twice")
+        fail("frame", "different column names", f"{twice!r} twice")
     column = _column(frame, target, "target")
-    left_out = {_column(frame, item, "drop") for item in drop}
+    left_out = _columns(frame, drop)
     if column in left_out:
-        raise ValueError(f"drop: expected columns other than the target, got {column!r}")
+        fail("drop", "columns other than the target", repr(column))
     frame = frame.drop(columns=list(left_out))
     frame, left_out_rows = _without_missing(frame, check_choice(missing, "missing", MISSING))
     columns: dict[str, np.ndarray] = {}
@@ -134,7 +149,7 @@ def from_dataframe(
     for item in frame.columns.drop(column):
         for key, values, is_numeric in _inputs(frame[item], str(item)):
             if key in columns:
-                raise ValueError(f"frame: expected different input names, got {key!r} twice")
+                fail("frame", "different input names", f"{key!r} twice")
             columns[key] = values
             numeric.append(is_numeric and bool(standardise))
     if not columns:
@@ -194,13 +209,17 @@ def from_csv(
     >>> folder.cleanup()
     """
     path = _existing_file(path)
-    for name, value in (("separator", separator), ("decimal", decimal)):
-        if value is not None and not (isinstance(value, str) and len(value) == 1):
+    for name, value in (
+        ("separator", "," if separator is None else separator),
+        ("decimal", decimal),
+    ):
+        if not (isinstance(value, str) and len(value) == 1):
             fail(name, "a single character", describe(value))
     if not isinstance(encoding, str):
         fail("encoding", "the name of an encoding such as 'utf-8'", describe(encoding))
-    if isinstance(na_values, str) or not isinstance(na_values, Iterable):
-        fail("na_values", "a list of texts such as ['?']", describe(na_values))
+    texts = check_list(na_values, "na_values", "a list of texts such as ['?']")
+    if odd := [text for text in texts if not isinstance(text, (str, int, float))]:
+        fail("na_values", "a list of texts such as ['?']", describe(odd[0]))
     try:
         first, second = _first_lines(path, encoding)
         separator = separator or max(",;\t", key=re.sub('"[^"]*"', "", first).count)
@@ -209,18 +228,17 @@ def from_csv(
             raise ValueError(
                 "the first line holds numbers, not names; if it is data, pass header=False"
             )
-        layout = {
-            "sep": separator,
-            "header": 0 if header else None,
-            "encoding": encoding,
-            "decimal": decimal,
-            "na_values": list(na_values),
-            "skipinitialspace": True,
-        }
-        frame = _read(path, layout)
-    # pandas' parser errors are ValueErrors; an unknown encoding is a LookupError
-    except (ValueError, LookupError, OSError, OverflowError, csv.Error) as error:
-        raise ValueError(f"path: expected a CSV file, got {path.name}: {reason(error)}") from error
+    except NOT_CSV as error:
+        fail("path", "a CSV file", f"{path.name}: {reason(error)}")
+    layout = {
+        "sep": separator,
+        "header": 0 if header else None,
+        "encoding": encoding,
+        "decimal": decimal,
+        "na_values": texts,
+        "skipinitialspace": True,
+    }
+    frame = _read(path, layout)
     if header:
         frame.columns = [str(name).strip() for name in frame.columns]
         _check_names(names, frame, options.get("drop", ()))
@@ -235,7 +253,7 @@ def _existing_file(path: str | Path) -> Path:
     path = check_path(path)
     if not os.path.isfile(path):  # also without a right to look: not a file that can be read
         problem = "is not an ordinary file" if os.path.exists(path) else "does not exist"
-        raise ValueError(f"path: expected a CSV file, got {path}, which {problem}")
+        fail("path", "a CSV file", f"{path}, which {problem}")
     return path
 
 
@@ -269,15 +287,18 @@ def _is_data(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def _read(path: Path, layout: dict[str, Any]) -> Any:
-    """The file as a pandas frame; a row with more fields than the first line is a ValueError."""
+    """The file as a pandas frame; one that cannot be read as such is a ValueError."""
     import pandas as pd  # slow to import
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             return pd.read_csv(path, index_col=False, **layout)
-        except pd.errors.ParserWarning as error:
-            raise ValueError("its rows have more fields than its first line") from error
+        except pd.errors.ParserWarning:
+            problem = "its rows have more fields than its first line"
+        except NOT_CSV as error:
+            problem = reason(error)
+    return fail("path", "a CSV file", f"{path.name}: {problem}")
 
 
 def _labels(texts: Any) -> Any:
@@ -291,7 +312,7 @@ def _labels(texts: Any) -> Any:
 
 def _check_names(names: Sequence[str], frame: Any, drop: Sequence[str | int]) -> None:
     """Refuse a column without a name: most hold row numbers, which must not become an input."""
-    left_out = {_column(frame, item, "drop") for item in drop}
+    left_out = _columns(frame, drop)
     for place, (name, column) in enumerate(zip(names, frame.columns, strict=False)):
         if not name and column not in left_out:
             raise ValueError(
@@ -307,10 +328,8 @@ def _without_missing(frame: Any, how: str) -> tuple[Any, tuple[str, ...]]:
         return frame, ()
     columns = ", ".join(f"{c!r} ({n})" for c, n in missing[missing > 0].items())
     if how == "error":
-        raise ValueError(
-            f"frame: expected no missing values, got some in the columns {columns}; fill them, "
-            "leave columns out with drop=[…], or rows with missing='drop'"
-        )
+        advice = "fill them, leave columns out with drop=[…], or rows with missing='drop'"
+        fail("frame", "no missing values", f"some in the columns {columns}; {advice}")
     complete = frame.dropna()
     if not len(complete):
         raise ValueError(f"frame: every row has a missing value, in the columns {columns}")
@@ -364,16 +383,23 @@ class OwnFile(NamedTuple):
 
 def _column(frame: Any, item: str | int, argument: str) -> Any:
     """A column's name, from its name or its position, from the right if negative."""
-    if isinstance(item, Hashable) and not isinstance(item, bool) and item in frame.columns:
-        return item
+    with contextlib.suppress(Exception):  # an object that cannot be compared is not a column
+        if not isinstance(item, bool) and item in frame.columns:
+            return item
     if (
         isinstance(item, (int, np.integer))
         and not isinstance(item, bool)
         and -len(frame.columns) <= item < len(frame.columns)
     ):
         return frame.columns[item]
-    names = ", ".join(map(repr, frame.columns[:8])) + (", …" if len(frame.columns) > 8 else "")
-    raise ValueError(f"{argument}: expected a column ({names}), got {describe(item)}")
+    names = ", ".join(map(describe, frame.columns[:8])) + (", …" if len(frame.columns) > 8 else "")
+    return fail(argument, f"a column ({names})", describe(item))
+
+
+def _columns(frame: Any, drop: Any) -> set[Any]:
+    """The names of the columns to leave out."""
+    items = check_list(drop, "drop", "a list of columns such as ['id']")
+    return {_column(frame, item, "drop") for item in items}
 
 
 def _inputs(series: Any, name: str) -> list[tuple[str, np.ndarray, bool]]:
@@ -389,6 +415,8 @@ def _inputs(series: Any, name: str) -> list[tuple[str, np.ndarray, bool]]:
         return [(name, values, True)]
     if types.is_datetime64_any_dtype(series) or types.is_timedelta64_dtype(series):
         raise ValueError(f"frame: expected numbers or text in the column {name!r}, got dates")
+    if any(isinstance(value, NESTED) for value in series):
+        fail("frame", f"numbers or text in the column {name!r}", "lists or tables in its rows")
     texts = series.astype(str).to_numpy(str)
     odd = [text for text in texts if not _is_number(text)]
     num_numbers = sum(_is_number(text.replace(",", ".")) for text in texts)
@@ -430,6 +458,8 @@ def _classes(y: Any, num_rows: int) -> tuple[list[str], np.ndarray]:
             )
         y = y.astype(np.int64)
     elif y.dtype.kind not in "iub":
+        if any(isinstance(value, NESTED) for value in y):
+            fail("y", expected, "lists or tables")
         y = y.astype(str)
     values, labels = np.unique(y, return_inverse=True)
     if len(values) < 2:

@@ -2,7 +2,7 @@
 
 from etgp_viz.files.checkpoint import Checkpoint
 from etgp_viz.files.growing_table import GrowingTable, TableContents, csv_line
-from etgp_viz.files.spreadsheet import cell_text, printable_text, spreadsheet
+from etgp_viz.files.spreadsheet import cell_text, spreadsheet
 from etgp_viz.files.whole import (
     UNREADABLE,
     create,
@@ -25,7 +25,6 @@ __all__ = [
     "create",
     "csv_line",
     "locked",
-    "printable_text",
     "probe",
     "read_arrays",
     "read_bytes",

@@ -74,7 +74,7 @@ class GrowingTable:
     @property
     def has_begun(self) -> bool:
         """Whether the file holds more than the incomplete beginning of a header."""
-        if not self.path.exists():
+        if not os.path.exists(self.path):
             return False
         content = self._content()
         is_ours = content[:3] == b"# {"[: len(content)]
@@ -173,6 +173,9 @@ class GrowingTable:
                 stack.enter_context(locked(self.path))
             except BlockingIOError:
                 self._fail_locked()
+            except OSError as error:
+                got = f"{self.path} ({(error.strerror or str(error)).lower()})"
+                fail(self.argument, "a file that can be written", got)
             yield
 
     @cached_property

@@ -7,30 +7,12 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["cell_text", "printable_text", "spreadsheet"]
+from etgp_viz.messages import UNPRINTABLE, printable_text
+
+__all__ = ["cell_text", "spreadsheet"]
 
 # What a spreadsheet takes for the beginning of a formula, in either width.
 FORMULA = tuple("=+-@＝＋－＠")
-UNPRINTABLE = "\ufffd"
-
-
-def printable_text(text: str) -> str:
-    r"""A text on one line, with a sign in place of each character that cannot be printed.
-
-    Parameters
-    ----------
-    text : from anywhere
-
-    Returns
-    -------
-    a text that neither moves a cursor nor changes the direction of writing
-
-    Examples
-    --------
-    >>> printable_text("a\x1b[2Jb")
-    'a�[2Jb'
-    """
-    return "".join(letter if letter.isprintable() else UNPRINTABLE for letter in text)
 
 
 def cell_text(text: str) -> str:

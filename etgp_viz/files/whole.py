@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from etgp_viz.checks import check_path, fail
+from etgp_viz.messages import one_line
 
 try:
     import fcntl
@@ -67,9 +68,9 @@ def reason(error: BaseException) -> str:
     """
     if isinstance(error, OSError) and error.strerror:
         words = error.strerror[:1].lower() + error.strerror[1:]
-        return f"{error.filename}: {words}" if error.filename else words
+        return one_line(f"{error.filename}: {words}") if error.filename else words
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:300]
+    return one_line(lines[0])
 
 
 @contextlib.contextmanager
@@ -120,12 +121,17 @@ def probe(path: str | Path, argument: str) -> Path:
     """
     path = check_path(path, argument)
     try:
-        if path.is_dir():
+        if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, "Is a directory", str(path))
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(prefix=f".{path.name}.", dir=path.parent) as file:
-            file.write(b"\0")
-            file.flush()
+        # Under the name that `replacing` would give it: a longer one may be too long.
+        file, temporary = _temporary(path)
+        try:
+            with file:
+                file.write(b"\0")
+        finally:
+            with contextlib.suppress(FileNotFoundError):  # removed as a leftover, once unlocked
+                os.unlink(temporary)
     except OSError as error:
         problem = (error.strerror or str(error)).lower()
         fail(argument, "a file that can be written", f"{path} ({problem})")

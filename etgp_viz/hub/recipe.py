@@ -1,13 +1,15 @@
 """The files of ``etgp-viz class init``: a JupyterHub for a class, with every choice explained."""
 
 import json
+import os
+import re
 import sys
 from pathlib import Path
 from string import Template
 
 from etgp_viz.checks import fail
 from etgp_viz.course.classroom import HUB_FOLDER
-from etgp_viz.files import write
+from etgp_viz.files import probe, write
 from etgp_viz.hub import client
 from etgp_viz.hub.plan import Plan
 
@@ -26,6 +28,8 @@ FILES = {
     "etgp-viz-warm.service": ("etgp-viz-warm.service",),
 }
 KERNEL = "share/kernels/python3/kernel.json"
+# The name of the folder stands in a script that root runs, and in the text of a program.
+FOLDER = re.compile(r"[\w/ .,@+~-]+")
 
 
 def write_recipe(folder: Path, plan: Plan, socket: Path = SOCKET) -> list[Path]:
@@ -43,9 +47,11 @@ def write_recipe(folder: Path, plan: Plan, socket: Path = SOCKET) -> list[Path]:
     """
     folder = folder.resolve()
     expected = "a new folder, an empty one, or one with a recipe for a class"
-    if folder.exists() and not folder.is_dir():
+    if not FOLDER.fullmatch(str(folder)):
+        fail("folder", "a name of letters, digits, spaces and any of /._,@+~-", repr(str(folder)))
+    if os.path.exists(folder) and not os.path.isdir(folder):
         fail("folder", expected, f"{folder}, which is a file")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / KERNEL).is_file():
+    if os.path.isdir(folder) and any(folder.iterdir()) and not (folder / KERNEL).is_file():
         fail("folder", expected, f"{folder}, which holds other files")
     values = {
         "folder": str(folder),
@@ -66,6 +72,7 @@ def write_recipe(folder: Path, plan: Plan, socket: Path = SOCKET) -> list[Path]:
         for name, parts in FILES.items()
     }
     texts[KERNEL] = json.dumps(_kernelspec(socket), indent=1) + "\n"
+    probe(folder / KERNEL, "folder")
     for name, text in texts.items():
         write(folder / name, text)
     return [folder / name for name in texts]

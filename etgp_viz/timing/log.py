@@ -23,8 +23,16 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from etgp_viz.checks import check_choice, check_count, check_optional, check_positive, fail
-from etgp_viz.files import GrowingTable, TableContents, csv_line, probe
+from etgp_viz.checks import (
+    check_choice,
+    check_count,
+    check_list,
+    check_nonnegative,
+    check_optional,
+    check_positive,
+    fail,
+)
+from etgp_viz.files import GrowingTable, TableContents, csv_line, probe, reason
 from etgp_viz.rivals.names import PREDICTIVE_DRAWS
 from etgp_viz.timing.contestants import MODELS, Size, operations
 
@@ -74,15 +82,16 @@ class Settings:
     memory_limit: float | None
 
     def __post_init__(self) -> None:
-        for name in self.models:
-            check_choice(name, "models", tuple(MODELS))
-        for name, least in (("classes", 2), ("num_data", 2), ("num_inducing", 1)):
-            values = tuple(check_count(n, name, least, MAX_SIZE) for n in getattr(self, name))
-            object.__setattr__(self, name, values)  # without NumPy's integers: JSON has none
-        for name in ("models", "classes", "num_data", "num_inducing"):
-            values = getattr(self, name)
+        least = {"classes": 2, "num_data": 2, "num_inducing": 1}
+        for name in ("models", *least):
+            values = tuple(check_list(getattr(self, name), name, "one or more different values"))
+            if name == "models":
+                values = tuple(check_choice(value, name, tuple(MODELS)) for value in values)
+            else:  # without NumPy's integers: JSON has none
+                values = tuple(check_count(value, name, least[name], MAX_SIZE) for value in values)
             if not values or len(set(values)) < len(values):
                 fail(name, "one or more different values", repr(values))
+            object.__setattr__(self, name, values)
         check_count(
             max(self.num_inducing), "num_inducing", maximum=min(self.num_data), because="num_data"
         )
@@ -172,7 +181,9 @@ class Log:
     With ``resume`` an existing file is continued; without, it is an error.
     """
 
-    def __init__(self, settings: Settings, path: Path | None = None, resume: bool = False) -> None:
+    def __init__(
+        self, settings: Settings, path: str | Path | None = None, resume: bool = False
+    ) -> None:
         self.settings = settings
         self.header = {
             "machine": describe_machine(),
@@ -185,7 +196,7 @@ class Log:
         self._file = None if path is None else _file(path)
         if self._file is None:
             return
-        if self._file.path.exists() and not resume:
+        if os.path.exists(self._file.path) and not resume:
             fail("out", "a new file, or resume to continue this one", self._file.path.name)
         if self._file.has_begun:
             with self.locked():
@@ -261,13 +272,17 @@ def read(path: str | Path) -> pd.DataFrame:
     >>> len(timing.read(str(shipped))) == len(timing.reference())
     True
     """
-    contents, measurements = _parse(_file(path))
-    measurements = _last_attempts(measurements)
-    settings: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in contents.header["settings"].items()
-    }
-    return tabulate(measurements, Settings(**settings), contents.header)
+    file = _file(path)
+    contents, measurements = _parse(file)
+    header = contents.header
+    try:
+        settings = Settings(**header["settings"])
+        check_nonnegative(header.get("load", 0.0), "load")
+        check_count(header.get("predictive_draws", EARLIER_DRAWS), "predictive_draws")
+        _ = {**header.get("machine", {})}
+    except (TypeError, ValueError) as error:
+        fail(file.argument, file.kind, f"{file.path.name} with another header ({reason(error)})")
+    return tabulate(_last_attempts(measurements), settings, header)
 
 
 def reference(over: str = "classes") -> pd.DataFrame:

@@ -60,6 +60,17 @@ class Race:
     start : makes the context that starts child processes, given their memory limit in bytes
     early : whether a model takes its first timed step as soon as it can, not when all others are
         ready too; for a race that somebody watches
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> settings = timing.Settings(
+    ...     models=("etgp-linear", "svgp-batched"), classes=(2,), num_data=(9,), num_inducing=(3,),
+    ...     num_inputs=1, repeats=5, sessions=1, budget=60.0, memory=False, memory_limit=None,
+    ... )
+    >>> race = timing.Race(settings)  # `for progress in race: print(progress.words)` runs it
+    >>> race.table()["status"].tolist()
+    ['unfinished', 'unfinished']
     """
 
     def __init__(
@@ -75,7 +86,7 @@ class Race:
         if "gpytorch-batched" in settings.models and find_spec("gpytorch") is None:
             fail("models", "models that can run here", "'gpytorch-batched' without gpytorch")
         self.settings = settings
-        self._log = Log(settings, None if out is None else Path(out), resume)
+        self._log = Log(settings, out, resume)
         self._time_limit = (
             np.inf if time_limit is None else check_positive(time_limit, "time_limit")
         )

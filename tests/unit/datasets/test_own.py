@@ -371,3 +371,50 @@ def test_a_pipe_or_an_endless_device_is_not_read(tmp_path):
 def test_a_name_that_is_none_is_refused(name):
     with pytest.raises(ValueError, match=r"^(name|path): expected"):
         load(name)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"drop": 3}, "drop"),
+        ({"drop": None}, "drop"),
+        ({"drop": "a"}, "drop"),
+        ({"drop": [[1]]}, "drop"),
+        ({"decimal": None}, "decimal"),
+        ({"separator": ",,"}, "separator"),
+        ({"na_values": "?"}, "na_values"),
+        ({"na_values": [["?"]]}, "na_values"),
+        ({"target": [1]}, "target"),
+        ({"target": 10**5000}, "target"),
+        ({"name": 3}, "name"),
+        ({"encoding": "nobody's"}, "path"),
+    ],
+)
+def test_a_bad_option_of_a_csv_file_is_named(tmp_path, options, name):
+    path = tmp_path / "mine.csv"
+    path.write_text("a,b,kind\n1,2,x\n2,3,y\n3,4,x\n5,6,y\n")
+    with pytest.raises(ValueError, match=rf"^{name}: expected .+, got .+"):
+        from_csv(path, **options)
+
+
+def test_a_file_whose_rows_are_longer_than_its_names_is_refused_also_without_labels(tmp_path):
+    """A label that may be missing is read a second time, as text."""
+    path = tmp_path / "mine.csv"
+    path.write_bytes(b"c,b\nx,y,None\nNone,\x00\n\r,2020-01-01\n2.5")
+    with pytest.raises(ValueError, match=r"^path: expected a CSV file, got mine\.csv: its rows"):
+        from_csv(path, target=0)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"a": [[1], [2], [3], [4]], "kind": [*"xyxy"]},
+        {"a": [1, 2, 3, 4], "kind": [[1], [2], [1], [2]]},
+        {None: [1, 2, 3, 4], "kind": [*"xyxy"]},
+        {("a", 1): [1, 2, 3, 4], ("kind", 2): [*"xyxy"]},
+    ],
+    ids=["lists as inputs", "lists as labels", "no name", "two levels"],
+)
+def test_a_frame_that_is_not_a_plain_table_is_refused(columns):
+    with pytest.raises(ValueError, match=r"^(frame|y): expected .+, got .+"):
+        from_dataframe(pd.DataFrame(columns))

@@ -111,3 +111,15 @@ def test_a_plan_adds_up():
 def test_too_many_students_are_told(monkeypatch):
     monkeypatch.setattr("etgp_viz.hub.plan.figures", lambda: Figures(100, 500, 400, 100, 10, 1))
     assert "40 students do not fit: plan for 30" in Plan(students=40, memory=8).lines()[-1]
+
+
+@pytest.mark.parametrize("name", ["$(touch x)", "`id`", 'a"b', "a\nb", "a;b", "a'b", "a\\b"])
+def test_a_folder_whose_name_would_run_in_a_script_is_refused(tmp_path, name):
+    """Root runs a script of the recipe in which the name of the folder stands."""
+    with pytest.raises(ValueError, match=r"^folder: expected a name of letters, digits, spaces"):
+        write_recipe(tmp_path / name, PLAN)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_a_space_and_an_umlaut_is_fine(tmp_path):
+    assert write_recipe(tmp_path / "übung 1, a+b", PLAN)

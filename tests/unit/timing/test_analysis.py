@@ -365,3 +365,41 @@ def test_what_needs_two_sizes_or_two_sessions():
     assert len(list(analysis._growth(two, "etgp-linear"))) == 2  # the growth, and which part grows
     assert list(analysis._growth(two, "svgp-shared")) == []
     assert list(analysis._growth(table_of(truth, classes=(5,)), "etgp-linear")) == []
+
+
+def test_a_race_of_two_models_at_one_size_is_compared():
+    one = {"models": ("etgp-linear", "svgp-batched"), "classes": (10,)}
+    assert len(timing.speedups(table_of(truth, **one))) == 1
+    first, second, *_ = timing.describe(table_of(truth, **one))
+    assert first.startswith("At C = 10 a step of SVGP batched takes 6.31 times as long")
+    assert second == "ETGP LINEAR is faster than SVGP batched at every C in the race."
+
+
+def test_without_a_rival_nothing_is_said_about_intervals():
+    alone = table_of(truth, sessions=1, models=("etgp-linear",), classes=(10,))
+    assert not [line for line in timing.describe(alone) if "interval" in line]
+
+
+def test_draws_lean_to_the_side_of_a_late_session():
+    """Sessions of 0, 0 and 3: the deviations −1, −1 and 2 make sums with a tail upwards."""
+    draws = analysis.bootstrap({"cell": [np.array([value]) for value in (0.0, 0.0, 3.0)]})["cell"]
+    deviations = draws - draws.mean()
+    assert np.mean(deviations**3) > 0.2 * np.mean(deviations**2) ** 1.5
+
+
+def test_a_machine_that_is_half_busy_is_not_told():
+    table = table_of(truth)
+    table.attrs |= {"machine": {"cores": 4}, "load": 2.0}
+    assert "Other programs" not in " ".join(timing.describe(table))
+    table.attrs["load"] = 2.1
+    assert "Other programs were busy" in " ".join(timing.describe(table))
+    table.attrs |= {"machine": {}, "load": 0.7}  # one core, for all that is known
+    assert "(load 0.7 on 1 cores)" in " ".join(timing.describe(table))
+
+
+def test_lines_that_begin_at_one_point_cross_there():
+    pair = {"models": ("etgp-linear", "svgp-batched")}
+    equal_at_two = table_of(
+        lambda model, size: 0.01 * (size.classes / 2) ** (model != "etgp-linear"), **pair
+    )
+    assert timing.crossover(equal_at_two, "svgp-batched") == pytest.approx(2.0)

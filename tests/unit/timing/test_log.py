@@ -1,5 +1,6 @@
 """The file of a sweep: what goes in comes out, and nothing wrong gets in."""
 
+import dataclasses
 import json
 import platform
 from pathlib import Path
@@ -209,3 +210,24 @@ def test_a_cell_that_failed_is_tried_again_when_the_race_is_resumed(tmp_path):
     assert (row["status"], row["step"]) == ("ok", 0.7)
     assert timing.read(path).to_json() == log.table().to_json()
     assert Log(settings(), path, resume=True).table().to_json() == log.table().to_json()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"settings": {}},
+        {"settings": {"models": 3}},
+        {"settings": {**dataclasses.asdict(settings()), "more": 1}},
+        {"settings": {**dataclasses.asdict(settings()), "classes": "ab"}},
+        {"machine": 3},
+        {"load": "x"},
+        {"predictive_draws": None},
+    ],
+)
+def test_a_header_of_another_kind_is_refused(tmp_path, change):
+    path = tmp_path / "race.csv"
+    header = {"settings": dataclasses.asdict(settings()), **change}
+    path.write_text(f"# {json.dumps(header)}\n{','.join(COLUMNS)}\n")
+    expected = r"^file: expected a file written by timing\.sweep, got race\.csv with another header"
+    with pytest.raises(ValueError, match=expected):
+        timing.read(path)

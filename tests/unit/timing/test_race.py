@@ -432,3 +432,16 @@ def test_a_small_race_from_end_to_end(tmp_path):
     assert (table["first_step"] > table["step"]).all()
     assert timing.read(tmp_path / "race.csv").to_json() == table.to_json()
     assert "ETGP LINEAR" in timing.describe(table)[0]
+
+
+def test_a_race_that_is_watched_shows_a_time_before_the_second_model_is_built(clock):
+    children = FakeChildren(clock)
+    watched = Race(settings(), start=children, early=True)
+    steps = iter(watched)
+    while not watched.table()["step"].notna().any():
+        next(steps)
+    assert {model for model, *_ in children.asked} == {"etgp-linear"}
+    list(steps)
+    rounds = [what for what in children.asked if what == ("etgp-linear", 2, "time", "step")]
+    assert len(rounds) == 5  # it is one of the rounds, not one more
+    assert list(watched.table()["status"]) == ["ok"] * 4

@@ -10,6 +10,7 @@ import pandas as pd
 from etgp_viz import (
     ETGP,
     ETGPClassifier,
+    ETGPRegressor,
     FlowNetwork,
     build,
     covariance,
@@ -20,10 +21,15 @@ from etgp_viz import (
     prior,
     timing,
 )
-from etgp_viz.backend import gpflow
+from etgp_viz.backend import gpflow, tf, tfp
 from etgp_viz.course import check, hint, solution
 from etgp_viz.datasets import Dataset, from_arrays, from_csv, from_dataframe, toys
 from etgp_viz.experiments import Run
+from etgp_viz.extensions.concrete_dropout import ConcreteDropoutNetwork
+from etgp_viz.extensions.gp_parameters import GPNetwork
+from etgp_viz.extensions.mean_field import MeanFieldNetwork
+from etgp_viz.extensions.mixed_flow import MixedFlow
+from etgp_viz.records import several_latents
 from etgp_viz.rivals.build_model import kmeans
 
 HUGE = 10**30
@@ -37,6 +43,34 @@ K = np.eye(4) + 0.5
 TEXT = pd.DataFrame({"a": range(6), "b": [*"xyxyxy"], "kind": [*"ababab"]})
 
 
+class Unwilling:
+    """An object that raises whatever it is asked."""
+
+    def _raise(self, *_: object) -> Any:
+        raise RuntimeError("no")
+
+    __array__ = __iter__ = __len__ = __getitem__ = __getattr__ = __fspath__ = _raise
+    __repr__ = __float__ = __index__ = __eq__ = __bool__ = _raise
+    __hash__ = None  # type: ignore[assignment]
+
+
+class UnwillingInteger(int):
+    """An integer that cannot be converted."""
+
+    def __int__(self) -> int:
+        raise RuntimeError("no")
+
+
+class UnwillingNumber(float):
+    """A number that cannot be converted."""
+
+    def __float__(self) -> float:
+        raise RuntimeError("no")
+
+
+OTHER = (*OTHER, Unwilling())
+
+
 def _arrays(*shape: int) -> tuple[Any, ...]:
     """What no array of finite real numbers of this shape may be."""
     good = np.ones(shape)
@@ -46,22 +80,30 @@ def _arrays(*shape: int) -> tuple[Any, ...]:
         *(None, "x", {}, object(), len, 1j, [[1.0], [1.0, 2.0]], DIGITS),
         *(bad, infinite, good * 1j, good.astype(str), good.astype(object)),
         *(np.ones((*shape, 2, 2)), np.array([np.datetime64("NaT")]), pd.DataFrame({"a": ["x"]})),
+        *(NAN, np.float64(NAN), np.ma.masked_equal(good, 1.0), bytearray(4), Unwilling()),
+        *(tf.constant("x"), tf.ragged.constant([[1.0], [1.0, 2.0]]), tf.sparse.from_dense([[1.0]])),
+        np.broadcast_to(1.0, (10**8, 10**5)),  # 73 TiB, were they copied
     )
 
 
 #: kind of an argument → values that it must refuse
 REFUSED: dict[str, tuple[Any, ...]] = {
-    "count": (-1, 0, 1.5, NAN, INF, True, np.float64(2.0), -HUGE, -DIGITS, *OTHER),
+    "count": (-1, 0, 1.5, NAN, INF, True, np.float64(2.0), -HUGE, -DIGITS, UnwillingInteger(3),
+              *OTHER),
     "size": (-1, 0, 1.5, NAN, INF, True, np.float64(2.0), HUGE, -HUGE, DIGITS, -DIGITS, *OTHER),
     "seed": (-1, 1.5, NAN, True, 2**31, 2**32, 2**64, HUGE, DIGITS, -DIGITS, *OTHER),
-    "positive": (0, 0.0, -1.0, NAN, INF, -INF, True, DIGITS, -DIGITS, *OTHER),
+    "positive": (0, 0.0, -1.0, NAN, INF, -INF, True, DIGITS, -DIGITS, UnwillingNumber(2), *OTHER),
+    "scale": (0, -1.0, NAN, INF, 5e-324, 1e308, *OTHER),
     "nonnegative": (-1.0, NAN, INF, -INF, True, DIGITS, -DIGITS, *OTHER),
+    "amount": (-1.0, NAN, INF, 1e308, *OTHER),
+    "names": (None, 3, 1.5, object(), "ab", b"ab", [], Unwilling(), np.array(3.0), ["a"] * 3),
+    "text": (None, 3, b"x", [], {}, object(), NAN, Unwilling()),
     "fraction": (-0.1, 1.0, 1.5, NAN, INF, True, HUGE, DIGITS, *OTHER),
     "flag": (2, -1, 1.5, NAN, *OTHER),
     "choice": (0, -1, 1.5, NAN, True, HUGE, DIGITS, "\ud800", "a\nb", "x" * 10_000, *OTHER),
-    "path": (0, -1, 1.5, NAN, True, "a\0b", "\ud800", OTHER[0], *OTHER[2:]),
+    "path": (0, -1, 1.5, NAN, True, "a\0b", "\ud800", "x" * 300, OTHER[0], *OTHER[2:]),
     "widths": (0, -1, (0,), (-1,), (1.5,), (HUGE,), (DIGITS,), ("a",), 1.5, NAN, {"a": 1}, "ab",
-               (None,), ((1,),), object(), 1j, len),
+               (None,), ((1,),), object(), 1j, len, Unwilling(), np.array(3)),
     "x": _arrays(4),
     "matrix": (*_arrays(4, 4), np.ones(4), np.arange(16.0).reshape(4, 4), -np.eye(4),
                np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones((3, 4))),
@@ -110,7 +152,11 @@ def _fit(data: Any = None, X: Any = X, Y: Any = LABELS, **options: Any) -> Any:
 
 
 def _flow_calls() -> Iterator[Call]:
-    for flow in (flows.Linear(), flows.SAL(1), flows.Tanh(2), flows.Softplus(), flows.Linear(True)):
+    zoo = flows.Arcsinh(), flows.BoxCox(), flows.StepSum(1, 1, 1), flows.RationalQuadraticSpline(2)
+    for flow in (
+        *(flows.Linear(), flows.SAL(1), flows.Tanh(2), flows.Softplus(), flows.Linear(True)),
+        *zoo,
+    ):
         raw = np.tile(flow.identity_params(), (4, 1))
         for method, name in (("forward", "f"), ("inverse", "g"), ("log_derivative", "f")):
             yield Call(
@@ -148,11 +194,19 @@ def _calls() -> Iterator[Call]:
                {"target": (0, -1), "test": (None,)})  # fmt: skip
     yield Call("from_csv", from_csv, {"path": "nowhere.csv"}, {"path": "path"})
     good = {"name": "d", "X": X, "Y": LABELS, "class_names": ["a", "b", "c"]}
-    yield Call("Dataset", Dataset, good, {"X": "inputs", "Y": "labels"})
+    yield Call("Dataset", Dataset, good, {"name": "text", "X": "inputs", "Y": "labels",
+               "class_names": "names"})  # fmt: skip
     yield from _flow_calls()
-    yield Call("flows.SAL", flows.SAL, {"length": 1}, {"length": "count"})
+    yield Call("flows.SAL", flows.SAL, {"length": 1}, {"length": "size"})
     yield Call("flows.Tanh", flows.Tanh, {"elements": 2, "length": 1},
-               {"elements": "count", "length": "count"})  # fmt: skip
+               {"elements": "size", "length": "size"})  # fmt: skip
+    yield Call("flows.StepSum", flows.StepSum, {"tanh": 1, "sal": 0, "arcsinh": 0},
+               {"tanh": "size", "sal": "size", "arcsinh": "size"},
+               {"sal": (0,), "arcsinh": (0,)})  # fmt: skip
+    yield Call("flows.RationalQuadraticSpline", flows.RationalQuadraticSpline, {},
+               {"bins": "size", "bound": "positive"})  # fmt: skip
+    yield Call("flows.FromBijector", flows.FromBijector, {"make": tfp.bijectors.Softplus()},
+               {"make": "flow", "params": "flow"}, {"params": (REFUSED["flow"][4],)})  # fmt: skip
     yield Call("flows.Compose", flows.Compose, {"flows": [flows.Linear()]}, {"flows": "flow"})
     a = np.ones((2, 4))
     params = np.ones((2, 4, 2))
@@ -175,7 +229,7 @@ def _calls() -> Iterator[Call]:
                {"samples_c": a, "samples_d": a, "sizes": [2]},
                {"samples_c": "x", "samples_d": "x", "sizes": "widths"})  # fmt: skip
     yield Call("prior.kernel", prior.kernel, {"name": "rbf"},
-               {"name": "choice", "lengthscale": "positive", "variance": "positive"})  # fmt: skip
+               {"name": "choice", "lengthscale": "scale", "variance": "scale"})  # fmt: skip
     yield Call("prior.covariance_matrix", prior.covariance_matrix,
                {"kernel": prior.kernel("rbf"), "x": np.arange(4.0)},
                {"kernel": "flow", "x": "x"})  # fmt: skip
@@ -193,14 +247,15 @@ def _calls() -> Iterator[Call]:
                {"x": (REFUSED["x"][13],)})  # fmt: skip
     yield Call("prior.interpolate_from_identity", prior.interpolate_from_identity,
                {"flow": flows.Linear(), "values": np.ones(2), "amount": 0.5},
-               {"flow": "flow", "values": "x"}, {"values": (REFUSED["x"][13],)})  # fmt: skip
+               {"flow": "flow", "values": "x", "amount": "x"},
+               {"values": (REFUSED["x"][13],)})  # fmt: skip
     yield Call("prior.then_linear", prior.then_linear,
                {"bend": np.ones((2, 3)), "scale": a, "shift": a},
                {"bend": "x", "scale": "x", "shift": "x"})  # fmt: skip
     yield Call("prior.random_network", prior.random_network,
                {"flow": flows.Linear(), "num_classes": 3},
                {"flow": "flow", "num_classes": "size", "num_inputs": "size", "hidden": "widths",
-                "dropout": "fraction", "amount": "nonnegative", "seed": "seed"})  # fmt: skip
+                "dropout": "fraction", "amount": "amount", "seed": "seed"})  # fmt: skip
     yield Call("prior.probabilities", prior.probabilities, {"F": a}, {"F": "x"},
                {"F": (REFUSED["x"][13],)})  # fmt: skip
     yield Call("FlowNetwork", FlowNetwork,
@@ -209,6 +264,16 @@ def _calls() -> Iterator[Call]:
                 "dropout": "fraction", "weight_decay": "nonnegative", "projection": "widths",
                 "seed": "seed", "start": "x", "precision": "choice"},
                {"start": (None,), "projection": ()})  # fmt: skip
+    net = {"num_inputs": 2, "num_classes": 3, "flow": flows.Linear()}
+    of_net = {"num_inputs": "size", "num_classes": "size", "flow": "flow"}
+    yield Call("ConcreteDropoutNetwork", ConcreteDropoutNetwork, net,
+               {**of_net, "dropout": "fraction", "temperature": "positive"})  # fmt: skip
+    yield Call("MeanFieldNetwork", MeanFieldNetwork, net,
+               {**of_net, "hidden": "widths", "output_decay": "positive"})  # fmt: skip
+    yield Call("GPNetwork", GPNetwork, net | {"inducing_points": X[:4]},
+               {**of_net, "inducing_points": "inputs", "num_processes": "size",
+                "lengthscale": "positive", "weight_decay": "nonnegative"},
+               {"num_processes": (None,)})  # fmt: skip
     yield Call("FlowNetwork()", NETWORK, {"X": X},
                {"X": "inputs", "samples": "size", "seed": "seed"},
                {"samples": (None,), "seed": (None,), "X": (3,)})  # fmt: skip
@@ -241,7 +306,17 @@ def _calls() -> Iterator[Call]:
             del kinds["num_classes"]  # scikit-learn counts them itself
         yield Call(f"build {name}", build, {"name": name, "X": X, "num_classes": 3,
                    "num_inducing": 4}, {"name": "choice", **kinds})  # fmt: skip
-    yield Call("kmeans", kmeans, {"X": X, "num_inducing": 3}, {"num_inducing": "size"})
+    extended = {"name": "etgp-linear", "X": X, "num_classes": 3, "num_inducing": 4, "latents": 2}
+    yield Call("build, several latents", build, extended,
+               {"latents": "size", "mixing": "choice", "mixing_from": "choice",
+                "features": "choice", "num_quadrature": "size"},
+               {"features": (None,), "num_quadrature": (None,)})  # fmt: skip
+    yield Call("MixedFlow", MixedFlow, {"flow": flows.Linear(), "latents": 2},
+               {"flow": "flow", "latents": "size", "mixing": "choice"})  # fmt: skip
+    yield Call("several_latents.ties", several_latents.ties, {},
+               {"draws": "size", "seed": "seed", "latents": "widths"})  # fmt: skip
+    yield Call("kmeans", kmeans, {"X": X, "num_inducing": 3},
+               {"X": "inputs", "num_inducing": "size", "seed": "seed"})  # fmt: skip
     training = {
         **dict.fromkeys(("epochs", "batch_size", "validation_every", "patience"), "count"),
         **dict.fromkeys(("learning_rate", "half_life", "natural_gradients", "seconds"), "positive"),
@@ -255,6 +330,9 @@ def _calls() -> Iterator[Call]:
     yield Call("fit", _fit, {"epochs": 1}, training, dict.fromkeys(optional, (None,)))
     settings = {
         "flow": "choice",
+        "parameters": "choice",
+        "latents": "size",
+        "features": "choice",
         "num_inducing": "count",
         "hidden": "widths",
         "dropout": "fraction",
@@ -268,12 +346,17 @@ def _calls() -> Iterator[Call]:
         "patience": "count",
     }
     yield Call("ETGPClassifier.fit", lambda **options: ETGPClassifier(**options).fit(X, LABELS),
-               {"num_inducing": 4, "epochs": 1}, settings, {"epochs": (None,)})  # fmt: skip
+               {"num_inducing": 4, "epochs": 1}, settings,
+               {"epochs": (None,), "features": (None,)})  # fmt: skip
+    yield Call("ETGPRegressor.fit", lambda **options: ETGPRegressor(**options).fit(X, LABELS),
+               {"num_inducing": 4, "epochs": 1}, settings,
+               {"epochs": (None,), "features": (None,)})  # fmt: skip
     race = {"models": ("etgp-linear",), "classes": (2,), "num_data": (50,), "num_inducing": (5,),
             "num_inputs": 2, "repeats": 4, "sessions": 1, "budget": 9.0, "memory": True,
             "memory_limit": None}  # fmt: skip
     yield Call("timing.Settings", timing.Settings, race,
-               {"num_inputs": "size", "repeats": "size", "sessions": "size", "budget": "positive",
+               {**dict.fromkeys(("models", "classes", "num_data", "num_inducing"), "names"),
+                "num_inputs": "size", "repeats": "size", "sessions": "size", "budget": "positive",
                 "memory": "flag", "memory_limit": "positive"},
                {"memory_limit": (None,)})  # fmt: skip
     yield Call("timing.read", timing.read, {"path": "nowhere.csv"}, {"path": "path"})
@@ -281,7 +364,8 @@ def _calls() -> Iterator[Call]:
     yield Call("experiments.load", experiments.load, {"path": "nowhere.csv"}, {"path": "path"})
     yield Call("experiments.grid", experiments.grid, {"preset": "quick"}, {"preset": "choice"})
     yield Call("Run", Run, {"dataset": "iris", "model": "etgp-linear"},
-               {"model": "choice", "sharing": "choice", "num_inducing": "count", "steps": "count",
+               {"dataset": "text", "model": "choice", "sharing": "choice",
+                "num_inducing": "count", "steps": "count",
                 "batch_size": "count", "seed": "seed", "dropout": "fraction",
                 "learning_rate": "positive", "hidden": "widths", "patience": "count",
                 "max_seconds": "positive"},

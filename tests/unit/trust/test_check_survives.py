@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -151,7 +152,21 @@ def test_an_answer_gets_half_of_what_is_free(monkeypatch):
         assert reply_to(right).outcome == RIGHT
         first.append(limits[0])
     little, much = first
+    assert {type(limit) for limit in first} == {int}  # as the system wants it
     assert much - little == pytest.approx(protection.MEMORY - 2**29, abs=2**26)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_a_lower_limit_of_the_caller_stays(monkeypatch):
+    import resource
+
+    limits, theirs = [], (2**62, resource.RLIM_INFINITY)
+    for soft in (theirs[0], 12_345):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, theirs[1]))
+        monkeypatch.setattr(resource, "setrlimit", lambda _, pair: limits.append(pair[0]))
+        assert reply_to(right).outcome == RIGHT
+    assert limits[0] < theirs[0]
+    assert limits[-2:] == [12_345, 12_345]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
@@ -199,6 +214,14 @@ def test_whatever_an_answer_raises_is_a_reply(error):
     reply = reply_to(raising(error))
     assert reply.outcome == WRONG
     assert len(reply.text) < 2000
+
+
+@pytest.mark.parametrize("base", [Exception, BaseException])
+def test_the_name_of_an_error_stays_on_one_line(base):
+    named = type("\x1b[2J\n<script>" + "x" * 10_000, (base,), {})
+    reply = reply_to(raising(named("boo")))
+    assert len(reply.text) < 2000
+    assert reply.text.isprintable()
 
 
 class Evil:
@@ -280,7 +303,25 @@ def test_a_real_interrupt_still_interrupts():
 
 def test_another_thread_gets_a_reply_too():
     replies = []
-    thread = threading.Thread(target=lambda: replies.append(check("06.2", raising(SystemExit()))))
-    thread.start()
-    thread.join()
-    assert replies[0].outcome == WRONG
+    for answer in (raising(SystemExit()), right):
+        ask = partial(check, "06.2", answer)
+        thread = threading.Thread(target=lambda ask=ask: replies.append(ask()))
+        thread.start()
+        thread.join()
+    assert [reply.outcome for reply in replies] == [WRONG, RIGHT]
+
+
+def test_an_alarm_that_comes_too_late_does_nothing():
+    watch = protection._Watch()
+    watch.is_over = True
+    assert watch._on_alarm(signal.SIGINT, None) is None
+    assert watch._on_line(sys._getframe(), "line", None) == watch._on_line
+    watch.is_over = False
+    with pytest.raises(protection._TooLong):
+        watch._on_alarm(signal.SIGINT, None)
+
+
+def test_the_reason_of_an_error_is_cut_where_it_is_too_long():
+    longest = "x" * protection.MAX_REASON
+    assert protection._describe(ValueError(longest)) == f"ValueError: {longest}"
+    assert protection._describe(ValueError(longest + "y")) == f"ValueError: {longest}…"

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 
 import pytest
 
@@ -73,6 +74,37 @@ def test_what_cannot_be_done_is_one_line_on_stderr(arguments, says, capsys, tmp_
     heard = capsys.readouterr()
     assert says in one_line(heard.err, arguments[0])
     assert "expected" not in heard.out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names are not allowed there")
+@pytest.mark.parametrize("name", ["a\x1b[2Jb\nc.csv", "x" * 300, "\udcff.csv", "\u202eb.csv"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["claims"], ["course", "progress"], ["class", "init"], ["lab", "--folder"],
+        ["timing", "--out"], ["timing", "--resume", "--out"], ["timing", "--picture"],
+        ["experiment", "--output"], ["course", "build", "--no-handouts", "--output"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_hostile_name_of_a_file_stays_on_one_printable_line(
+    arguments, name, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    if len(name) < 256:
+        (tmp_path / name).write_text("neither a table nor a folder")
+    assert main([*arguments, name]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.isprintable()
+    assert re.match(rf"etgp-viz {arguments[0]}: [a-z]+: expected .+, got .+", line), line
+    assert len(line) < 700
+
+
+def test_a_class_without_files_is_an_error(capsys, tmp_path):
+    assert main(["course", "progress", str(tmp_path)]) == 2
+    heard = capsys.readouterr()
+    assert heard.out == ""
+    assert "folder: expected files NAME/progress.json" in heard.err
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES])

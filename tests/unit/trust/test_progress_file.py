@@ -126,3 +126,105 @@ def test_two_kernels_that_find_a_broken_file_rename_it_once(monkeypatch):
 
     monkeypatch.setattr(os, "rename", renamed_by_the_other)
     assert progress.load().writable
+
+
+# --- what a record and a file may hold ------------------------------------------------------------
+
+
+def test_a_check_without_an_answer_is_not_an_attempt():
+    record = progress.Record(attempts=3)
+    assert record.after(progress.NOT_YET) is record
+    update("01.1", lambda record: record.after(progress.NOT_YET))
+    assert os.listdir() == []
+
+
+def test_the_file_holds_every_field_but_an_empty_time():
+    record = progress.Record(True, 2, 1, False)
+    expected = {"solved": True, "attempts": 2, "hints": 1, "solution": False}
+    assert record.to_json() == expected
+    time_of_day = "2026-05-04T10:30:00"
+    assert progress.Record(True, 2, 1, False, time_of_day).to_json() == {
+        **expected,
+        "seen": time_of_day,
+    }
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"format": 2, "exercises": {}},
+        {"format": 1, "exercises": []},
+        {"format": 1, "exercises": {"01.1": {"seen": "yesterday"}}},
+        {"format": 1, "exercises": {"01.1": {"solved": 1}}},
+        {"format": 1, "exercises": {"01.1": {"hints": -1}}},
+        {"format": 1, "exercises": {"01.1": {"hints": progress.MAX_COUNT + 1}}},
+        {"format": 1, "exercises": {f"{n}": {} for n in range(progress.MAX_EXERCISES + 1)}},
+    ],
+)
+def test_a_file_of_another_kind_is_refused(content):
+    Path("progress.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"progress\.json could not be understood"):
+        progress.read(Path("progress.json"))
+
+
+def test_a_file_at_its_bounds_is_read():
+    exercises = {f"{n}": {"attempts": progress.MAX_COUNT} for n in range(progress.MAX_EXERCISES)}
+    Path("progress.json").write_text(json.dumps({"format": 1, "exercises": exercises}))
+    assert progress.read(Path("progress.json"))["7"].attempts == progress.MAX_COUNT
+
+
+def test_broken_files_are_set_aside_one_after_another():
+    for number in (1, 2, 3):
+        Path("progress.json").write_text(f"broken {number}")
+        assert f"renamed to progress.broken-{number}.json" in progress.load().message
+    names = [f"progress.broken-{number}.json" for number in (1, 2, 3)]
+    assert [Path(name).read_text() for name in names] == ["broken 1", "broken 2", "broken 3"]
+    assert sorted(os.listdir()) == names
+
+
+def test_a_file_that_cannot_be_read_is_not_replaced(monkeypatch):
+    update("01.1", attempt)
+    update("01.1", attempt)
+    before = Path("progress.json").read_bytes()
+
+    def unreadable(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(progress, "read", unreadable)
+    record, message = update("01.1", attempt)
+    assert record.attempts == 1  # of this session
+    assert message == "progress.json cannot be read (Permission denied): nothing is saved."
+    assert Path("progress.json").read_bytes() == before
+
+
+def test_a_solved_exercise_stays_solved():
+    record = progress.Record()
+    assert not record.after(progress.WRONG).solved
+    assert record.after(progress.RIGHT).solved
+    assert record.after(progress.RIGHT).after(progress.WRONG).solved
+    assert record.after(progress.WRONG).after(progress.RIGHT).attempts == 2
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (progress.Record(), "· not begun"),
+        (progress.Record(attempts=1), "… begun, 1 attempt, 0 hints"),
+        (progress.Record(hints=1), "… begun, 0 attempts, 1 hint"),
+        (progress.Record(solution=True), "… begun, 0 attempts, 0 hints, solution shown"),
+        (progress.Record(True, 3, 2, True), "✓ right, 3 attempts, 2 hints, solution shown"),
+    ],
+)
+def test_a_record_in_words(record, words):
+    assert str(record) == words
+
+
+def test_the_table_counts_what_is_solved():
+    records = (("01.1", progress.Record(True, 1)), ("01.2", progress.Record()))
+    lines = str(progress.Table((("01 Gaussian processes", records),), "beware")).splitlines()
+    assert lines[:3] == [
+        "01 Gaussian processes: 1 of 2",
+        "  01.1  ✓ right, 1 attempt, 0 hints",
+        "  01.2  · not begun",
+    ]
+    assert lines[3:] == [progress.NOTE, "beware"]

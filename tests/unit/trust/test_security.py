@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from etgp_viz.cli.doctor import Finding, Report
 from etgp_viz.course.checking import WRONG, Reply
 from etgp_viz.course.progress import Record, Table
-from etgp_viz.datasets import fetch
+from etgp_viz.datasets import Dataset, fetch
 from etgp_viz.figures import plotting
 from etgp_viz.figures.results import class_lines, confusion, hardest, projection
 from etgp_viz.files import replacing, write
 from etgp_viz.records.close_up import Confusion, Hardest, Lines, Projection
+from etgp_viz.records.own_data import in_the_plane
 
 ROOT = Path(__file__).parents[3]
 SOURCES = sorted((ROOT / "etgp_viz").rglob("*.py"))
@@ -115,6 +116,14 @@ def test_names_of_classes_bring_no_tags_into_figures():
             allowed = {"b", "br", "i", "span", "extra"}
             assert {tag for tag, _ in Tags(text).tags} <= allowed
             assert "evil" not in " ".join(str(attrs) for _, attrs in Tags(text).tags)
+
+
+def test_names_of_your_own_data_move_no_cursor_and_turn_no_sentence():
+    names, rows = ("a\x1b[2J\nb", "\u202ec"), np.arange(8.0)[:, None]
+    data = Dataset("d\n", rows, np.arange(8) % 2, names, feature_names=("x\r",))
+    own = in_the_plane(data)
+    for text in (own.name, own.words, *own.class_names, *own.axes):
+        assert text.isprintable()
 
 
 @given(any_text)
