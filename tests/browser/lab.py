@@ -292,8 +292,14 @@ class Notebook:
         """Choose a view with the first figure of that name, if it is hidden now."""
         box = self.page.locator(f".etgp-figure-{name}").first
         box.wait_for(state="attached", timeout=PATIENCE * 1000)
+        # JupyterLab lays a cell out when it comes near the window, and an explorer when it has a size.
         self.page.wait_for_function(
-            "box => box.closest('.etgp-viz').dataset.layout", arg=box.element_handle()
+            """box => {
+              const page = box.closest('.etgp-viz');
+              if (page && !page.dataset.layout) page.scrollIntoView({ block: 'nearest' });
+              return page?.dataset.layout;
+            }""",
+            arg=box.element_handle(),
         )
         tabs = box.locator("xpath=ancestor::*[contains(@class, 'etgp-viz')][1]").locator(
             ".etgp-tab"
