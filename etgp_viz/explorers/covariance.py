@@ -14,7 +14,7 @@ from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.covariance_session import MAX_TERMS, Shape, Source, X
 from etgp_viz.explorers.fields import Choice, Number, Whole, controlled
 from etgp_viz.figures import covariance as figures
-from etgp_viz.figures import style
+from etgp_viz.figures import plotting, style
 from etgp_viz.figures.plotting import Picture
 from etgp_viz.figures.print import covariance as print_covariance
 from etgp_viz.records import covariance_check
@@ -27,6 +27,10 @@ NAMES = {c + 1: f"class {c + 1}: {style.process(c)}" for c in range(session.CLAS
 
 def _is(*families: str) -> Any:
     return lambda state: state.family in families
+
+
+def _is_mixed(state: Any) -> bool:
+    return state.latents > 1
 
 
 def _is_pair(state: Any) -> bool:
@@ -66,6 +70,14 @@ class CovarianceState:
     mean: float = controlled(
         0.0, Number("mean µ", -2.0, 2.0, group="Latent", effect="f₀ is higher at every x")
     )
+    latents: int = controlled(1, Whole(
+        "latents L", 1, session.CLASSES, group="Latent",
+        effect="another latent, of which every class has its own share",
+    ))  # fmt: skip
+    mixing: float = controlled(0.5, Number(
+        "mixing", 0.0, 1.0, group="Latent", when=_is_mixed,
+        effect="more of the other latents in every class; at 0 there is f₀ alone",
+    ))  # fmt: skip
     draws: int = controlled(2000, Choice("draws S", DRAWS, group="Monte Carlo"))
     seed: int = controls.latent("seed", group="Monte Carlo")
     family: str = controlled("linear", Choice("flow G", FAMILIES, group="Flows"))
@@ -198,6 +210,14 @@ class CovarianceExplorer(Explorer):
             {"view": "joint", "kernel": "matern32", "a2": (2.0, 1.0, 0.5, 1.0, 2.0)},
             "Rank and terms",
         ),
+        "Two latents": Preset(
+            "There are two latents: class 1 has the first, the others mix both. Flows are linear, "
+            "but the correlation at one input is no longer ±1. It is the cosine of the angle "
+            "between the shares of two classes, 45° here, and the draws leave their line. Move the "
+            "mixing to 0 and see them return to it.",
+            {"latents": 2, "a2": (1.0,) * 5},
+            "Two classes at one x",
+        ),
         "Bent flows": Preset(
             "Class 1 is skewed to the right, class 2 to the left. Their correlation at equal "
             "inputs falls below 1, yet the draws lie on one curve: each value still determines the "
@@ -227,9 +247,10 @@ class CovarianceExplorer(Explorer):
 
     def compute_records(self, state: CovarianceState) -> Iterator[tuple[str, Any]]:
         latent, shape = controls.kernel_arguments(state), _shape(state)
-        source = Source(latent, state.mean, state.seed, state.draws)
+        mixture = (state.latents, state.mixing) if _is_mixed(state) else (1, 0.0)
+        source = Source(latent, state.mean, state.seed, state.draws, mixture)
         num_terms = state.terms if shape.bend else MAX_TERMS
-        series = (latent, state.mean, shape, num_terms)
+        series = (source, shape, num_terms)
         pair = (state.c - 1, state.d - 1)
         compared_pair = pair if state.view == "pair" else None
         yield "variance", partial(session.variances, source, shape, num_terms, state.at)
@@ -252,12 +273,18 @@ class CovarianceExplorer(Explorer):
         record, rank = self._records["difference"], self._records["spectrum"]
         left_out = float(np.max(self._records["terms"].left_out))
         verdict = _verdict(record, left_out)
+        joint = (
+            f"the {len(rank.joint)} values of all classes at {rank.num_inputs} inputs have a "
+            f"joint covariance of rank {rank.rank}."
+        )
+        if _is_mixed(state) and state.mixing > 0.0:
+            mixed = _about_mixed(self._records["together"], state.latents)
+            return f"{verdict} {mixed}, and {joint}"
         if state.family != "linear":
             return f"{verdict} {_about_pair(self._records['together'])}"
         return (
             f"{verdict} With linear flows two classes at one input have a correlation of exactly "
-            f"±1{_where_flat(self._records['correlation'])}, and the {len(rank.joint)} values of "
-            f"all classes at {rank.num_inputs} inputs have a joint covariance of rank {rank.rank}."
+            f"±1{_where_flat(self._records['correlation'])}, and {joint}"
         )
 
     def code(self, state: CovarianceState) -> str:
@@ -267,7 +294,7 @@ class CovarianceExplorer(Explorer):
         return "\n".join(
             [
                 "import numpy as np",
-                "from etgp_viz import covariance, flows, prior",
+                "from etgp_viz import covariance, flows, prior, shared_latent",
                 "from etgp_viz.records import covariance_check, flow as flow_records",
                 "from etgp_viz.figures import analytic, convergence, difference, equal_inputs",
                 "from etgp_viz.figures import estimate, latent_matrix, series_terms, spectrum",
@@ -288,7 +315,7 @@ class CovarianceExplorer(Explorer):
                 "# With LINEAR flows series.pair(c, d) is covariance.pair_linear(K, a_c, a_d).",
                 f"full = covariance.hermite_series(K, flow, params, mean=mean, order={MAX_TERMS})",
                 f"series = full.up_to({state.terms if shape.bend else MAX_TERMS})",
-                f"f0 = mean + prior.draw(K, prior.noise({state.seed}, S, len(x)))",
+                *_code_of_latents(state),
                 "F = flow.forward(f0, params[:, None]).numpy()",
                 "",
                 f"c, d, at = {state.c - 1}, {state.d - 1}, {state.at!r}",
@@ -321,6 +348,20 @@ class CovarianceExplorer(Explorer):
     def on_click(self, figure: str, panel: str, x: float, y: float) -> None:
         if figure in ("variance", "correlation"):
             self.set(at=round(float(X[np.argmin(np.abs(X - x))]), 1))
+
+
+def _code_of_latents(state: CovarianceState) -> list[str]:
+    """Lines that draw f₀, or mix several latents."""
+    if not _is_mixed(state):
+        return [f"f0 = mean + prior.draw(K, prior.noise({state.seed}, S, len(x)))"]
+    seeds = [state.seed + session.OTHER_LATENT * k for k in range(state.latents)]
+    arguments = f"{session.CLASSES}, {state.latents}, {state.mixing!r}"
+    return [
+        f"mixing = shared_latent.mixing_matrix({arguments})  # [C, L]",
+        "series = series.mixed(mixing)",
+        f"latents = [prior.draw(K, prior.noise(seed, S, len(x))) for seed in {seeds}]",
+        "f0 = mean + np.tensordot(mixing, np.stack(latents), 1)  # a mixture for each class",
+    ]
 
 
 def _shape(state: CovarianceState) -> Shape:
@@ -356,6 +397,18 @@ def _where_flat(record: covariance_check.EqualInputs) -> str:
     """A reservation, if a class does not vary at some input."""
     is_flat = not np.all(np.isfinite(record.correlation))
     return " (none where a class does not vary)" if is_flat else ""
+
+
+def _about_mixed(record: covariance_check.TwoClasses, latents: int) -> str:
+    """A sentence about two classes that mix several latents, without its end."""
+    if record.c == record.d or not np.isfinite(record.correlation):
+        return f"There are {latents} latents"
+    names = f"{style.process(record.c)} and {style.process(record.d)}"
+    tied = "each determines the other" if record.is_curve else "neither determines the other"
+    return (
+        f"With {latents} latents, at x = {plotting.signed(record.at, 1)} {names} have a "
+        f"correlation of {plotting.signed(record.correlation)} and {tied}"
+    )
 
 
 def _about_pair(record: covariance_check.TwoClasses) -> str:

@@ -186,7 +186,7 @@ class SharedLatentExplorer(Explorer):
             {"model": "tgp"},
         ),
         "Two latents": Preset(
-            "Two latents, which every class mixes in shares of its own. The dots leave the line: a "
+            "Two latents: class 1 has the first, the others mix both. The dots leave the line: a "
             "class says something about another one, but no longer determines it. Move the mixing "
             "to 0, and the cloud falls back onto the line of ETGP.",
             {"model": "mixed", "flow": "linear", "network_seed": 0},

@@ -260,7 +260,7 @@ def _with_gaps(x: np.ndarray, values: np.ndarray) -> tuple[Any, Any]:
 
 @Picture
 def two_classes(record: TwoClasses) -> go.Figure:
-    """A dot for each joint draw, and the curve on which all of them lie."""
+    """A dot for each joint draw, and the curve on which all of them lie, if there is one."""
     u, v = record.values
     return plotting.figure(
         [
@@ -287,7 +287,8 @@ def _update_two_classes(fig: go.Figure, record: TwoClasses, refit: bool = False)
         "yaxis.title.text": f"{style.process(record.d)}(x)",
         "annotations[0].text": title,
     }
-    plotting.move(fig, {"x": [u, u], "y": [v, v]}, layout)
+    traces = {"x": [u, u], "y": [v, v], "visible": [record.is_curve, True]}
+    plotting.move(fig, traces, layout)
 
 
 def _correlation_words(record: TwoClasses) -> str:
@@ -295,7 +296,8 @@ def _correlation_words(record: TwoClasses) -> str:
     if not np.isfinite(record.correlation):
         return "no correlation: a class does not vary here"
     straight = abs(record.correlation) > STRAIGHT
-    where = "on a straight line" if straight else "yet on one curve"
+    curve = "yet on one curve" if record.is_curve else "and a cloud"
+    where = "on a straight line" if straight else curve
     return f"correlation {plotting.signed(record.correlation)}, {where}"
 
 

@@ -194,7 +194,7 @@ def _update_latents(fig: go.Figure, record: Latents, refit: bool = False) -> Non
         "visible": [shared, *lines["visible"], *is_mixed, True, is_named],
     }
     if L > 1:
-        title = f"<b>{L} latents for all {C} classes</b>, which mix them in shares of their own"
+        title = f"<b>{L} latents for all {C} classes</b>: each class mixes them in its own shares"
     elif shared:
         title = f"<b>one latent f₀ for all {C} classes</b>"
     else:

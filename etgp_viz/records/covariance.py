@@ -217,10 +217,11 @@ def empirical_of_first(
 
 @check_shapes("series.coefficients: [C, N, n]", "return: [C, C, N]")
 def correlation_at_equal_inputs(series: HermiteSeries) -> np.ndarray:
-    """Corr[f^c(x), f^d(x)] at each input: ±1 for linear flows.
+    """Corr[f^c(x), f^d(x)] at each input: ±1 for linear flows of one latent.
 
     Any other pair of flows lowers it, although each of the two values still determines the other:
-    a correlation measures only the linear part of a dependence.
+    a correlation measures only the linear part of a dependence. If several latents are mixed, the
+    n-th term is multiplied by (A_c · A_d)ⁿ.
 
     Parameters
     ----------
@@ -239,7 +240,9 @@ def correlation_at_equal_inputs(series: HermiteSeries) -> np.ndarray:
     array([-1.])
     """
     h = series.coefficients[:, :, 1:]
-    covariance = np.einsum("cnk,dnk->cdn", h, h)
+    overlap = np.ones((len(h), len(h))) if series.overlap is None else series.overlap
+    powers = overlap[:, :, None] ** np.arange(1, series.order + 1)
+    covariance = np.einsum("cnk,dnk,cdk->cdn", h, h, powers)
     variance = np.einsum("cnk,cnk->cn", h, h)
     # The coefficients of a constant are rounding errors.
     rounding = 1e-24 * (series.coefficients[:, :, 0] ** 2 + variance.max())

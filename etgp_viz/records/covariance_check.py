@@ -87,13 +87,17 @@ class EqualInputs:
 
 @dataclass(frozen=True)
 class TwoClasses:
-    """Joint draws of two classes at one input: points on a curve, whatever their correlation."""
+    """Joint draws of two classes at one input: points on a curve, whatever their correlation.
+
+    They are a cloud if the classes mix several latents in different shares.
+    """
 
     at: float  # the input
     c: int
     d: int
     values: np.ndarray  # draws of f^c(at) and f^d(at), sorted by the first [2, S]
     correlation: float  # Corr[f^c(at), f^d(at)] by the series
+    is_curve: bool = True  # whether each value determines the other
 
 
 @dataclass(frozen=True)
@@ -236,7 +240,9 @@ def two_classes(
     n = int(np.argmin(np.abs(x - at)))
     values = F[[c, d], :NUM_DOTS, n]
     correlation = float(correlation_at_equal_inputs(series)[c, d, n])
-    return TwoClasses(float(x[n]), c, d, values[:, np.argsort(values[0])], correlation)
+    is_curve = series.overlap is None or bool(np.isclose(abs(series.overlap[c, d]), 1.0))
+    values = values[:, np.argsort(values[0])]
+    return TwoClasses(float(x[n]), c, d, values, correlation, is_curve)
 
 
 @check_shapes("x: [N]", "F: [C, S, N]")

@@ -3,12 +3,12 @@
 `etgp_viz.core.hermite` has the mathematics, and sums the same series for predictions.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from etgp_viz.backend import check_shapes
-from etgp_viz.checks import check_count, check_flow
+from etgp_viz.checks import check_count, check_flow, fail
 from etgp_viz.core.flows import Flow
 from etgp_viz.core.hermite import expand, mehler, standardised
 
@@ -33,6 +33,8 @@ class HermiteSeries:
     remainder: np.ndarray
     # √(Σ_n (error of h_n^c(x))²) of the rule, from above: that of half its nodes [C, N]
     rule_error: np.ndarray
+    # cosines between the classes' mixtures of several latents [C, C]; None for one latent
+    overlap: np.ndarray | None = None
 
     @property
     def order(self) -> int:
@@ -43,11 +45,15 @@ class HermiteSeries:
         """The n-th term of Cov[f^c, f^d] ``[N, N]``, n = 1..order."""
         check_count(n, "n", minimum=1, maximum=self.order)
         h = self.coefficients
-        return h[c, :, n, None] * h[d, None, :, n] * self.correlation**n
+        return h[c, :, n, None] * h[d, None, :, n] * self._rho(c, d) ** n
 
     def pair(self, c: int, d: int) -> np.ndarray:
         """Cov[f^c, f^d] ``[N, N]``."""
-        return mehler(self.correlation, self.coefficients[c], self.coefficients[d])
+        return mehler(self._rho(c, d), self.coefficients[c], self.coefficients[d])
+
+    def _rho(self, c: int, d: int) -> np.ndarray:
+        """The correlation of what two classes warp ``[N, N]``."""
+        return self.correlation if self.overlap is None else self.overlap[c, d] * self.correlation
 
     def error_estimate(self, c: int, d: int) -> np.ndarray:
         """An estimate, from above, of the error of `pair` ``[N, N]``.
@@ -56,7 +62,7 @@ class HermiteSeries:
         √(remainder^c remainder^d), and an error e of the coefficients, in the Euclidean norm, to
         |ρ| (‖h^c‖ e^d + ‖h^d‖ e^c). The second part is an estimate: e is that of a coarser rule.
         """
-        rho, size = np.abs(self.correlation), np.linalg.norm(self.coefficients[:, :, 1:], axis=-1)
+        rho, size = np.abs(self._rho(c, d)), np.linalg.norm(self.coefficients[:, :, 1:], axis=-1)
         cut = rho ** (self.order + 1) * np.sqrt(np.outer(self.remainder[c], self.remainder[d]))
         wrong = np.outer(size[c], self.rule_error[d]) + np.outer(self.rule_error[c], size[d])
         return cut + rho * wrong
@@ -67,20 +73,39 @@ class HermiteSeries:
         """Covariance of all C processes stacked ``[C·N, C·N]``."""
         C = len(self.coefficients)
         stacked = np.concatenate(self.coefficients)  # [C·N, order + 1]
-        return mehler(np.tile(self.correlation, (C, C)), stacked, stacked)
+        overlap = np.ones((C, C)) if self.overlap is None else self.overlap
+        return mehler(np.kron(overlap, self.correlation), stacked, stacked)
+
+    @check_shapes("mixing: [C, L]")
+    def mixed(self, mixing: np.ndarray) -> "HermiteSeries":
+        """The series of classes that warp mixtures Σ_l A_cl f_l of independent latents like f0.
+
+        Rows of A have length one, so every mixture is distributed like f0. The mixtures of two
+        classes at x and x' have the correlation (A_c · A_d) ρ(x, x'), which takes the place of ρ.
+
+        >>> from etgp_viz.core.flows import Linear
+        >>> series = hermite_series(np.eye(1), Linear(), np.array([[[1.0, 0.0]], [[2.0, 0.0]]]))
+        >>> mixing = np.array([[1.0, 0.0], [0.6, 0.8]])
+        >>> series.pair(0, 1).round(6).tolist(), series.mixed(mixing).pair(0, 1).round(6).tolist()
+        ([[2.0]], [[1.2]])
+        """
+        if not np.allclose(np.linalg.norm(mixing, axis=1), 1.0):
+            fail("mixing", "rows of length one", f"lengths {np.linalg.norm(mixing, axis=1)}")
+        return replace(self, overlap=mixing @ mixing.T)
 
     def up_to(self, order: int) -> "HermiteSeries":
         """The series truncated at a lower order; what is cut off joins the remainder."""
         check_count(order, "order", maximum=self.order)
         kept, cut = np.split(self.coefficients, [order + 1], axis=-1)
         left = self.remainder + np.sum(cut**2, axis=-1)
-        return HermiteSeries(self.correlation, kept, left, self.rule_error)
+        return replace(self, coefficients=kept, remainder=left)
 
     def every(self, step: int) -> "HermiteSeries":
         """The series at every `step`-th input only."""
         check_count(step, "step")
-        parts = (part[:, ::step] for part in (self.coefficients, self.remainder, self.rule_error))
-        return HermiteSeries(self.correlation[::step, ::step], *parts)
+        names = ("coefficients", "remainder", "rule_error")
+        parts = {name: getattr(self, name)[:, ::step] for name in names}
+        return replace(self, correlation=self.correlation[::step, ::step], **parts)
 
 
 @check_shapes("K: [N, N]", "params: [C, N, P]", "mean: [N]", covariance="K")

@@ -188,10 +188,11 @@ def latents(
 
 
 def mixing_matrix(num_classes: int, num_latents: int, amount: float, seed: int = 0) -> np.ndarray:
-    """Rows of length one, A_c = (cos φ, sin φ·v_c), with random directions v_c of their own.
+    """Rows of length one: A_1 = (1, 0, …), and A_c = (cos φ, sin φ·v_c) with random directions v_c.
 
-    Every mixture has the variance of one latent. With φ = 0 all classes have the first latent
-    alone, as in ETGP; with φ = 90° they have none of it.
+    Every mixture has the variance of one latent. The first class has the first latent alone; the
+    angle between its row and any other is φ. With φ = 0 all classes have the first latent alone, as
+    in ETGP.
 
     Parameters
     ----------
@@ -207,9 +208,8 @@ def mixing_matrix(num_classes: int, num_latents: int, amount: float, seed: int =
     >>> mixing_matrix(2, 1, 0.5)
     array([[1.],
            [1.]])
-    >>> rows = mixing_matrix(3, 2, 0.5)
-    >>> (rows**2).round(6).tolist()
-    [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]
+    >>> (mixing_matrix(3, 2, 0.5) ** 2).round(6).tolist()
+    [[1.0, 0.0], [0.5, 0.5], [0.5, 0.5]]
     """
     C = check_count(num_classes, "num_classes")
     L = check_count(num_latents, "num_latents", maximum=MAX_LATENTS)
@@ -221,7 +221,9 @@ def mixing_matrix(num_classes: int, num_latents: int, amount: float, seed: int =
     # As many numbers for any L: the directions in the first latents stay when another is added.
     v = prior.noise(seed, C, MAX_LATENTS - 1)[:, : L - 1]
     v /= np.linalg.norm(v, axis=1, keepdims=True)
-    return np.concatenate([np.full((C, 1), np.cos(angle)), np.sin(angle) * v], axis=1)
+    rows = np.concatenate([np.full((C, 1), np.cos(angle)), np.sin(angle) * v], axis=1)
+    rows[0] = np.eye(L)[0]
+    return rows
 
 
 @check_shapes("x: [N]", "return: [samples..., C, N, P]")

@@ -13,8 +13,9 @@ import threadpoolctl
 
 from etgp_viz.explorers import CovarianceExplorer
 from etgp_viz.explorers.covariance_session import MAX_TERMS, X
+from etgp_viz.extensions.mixed_covariance import mixed_linear
 from etgp_viz.figures import style
-from etgp_viz.records import covariance, covariance_check, prior
+from etgp_viz.records import covariance, covariance_check, prior, shared_latent
 
 K = np.exp(-0.5 * (X[:, None] - X[None, :]) ** 2)
 
@@ -234,3 +235,28 @@ def test_a_change_never_waits_for_threads_of_blas(explorer):
                 explorer.set(**values)
 
         assert not blas & threads_woken_by(move)
+
+
+def test_several_latents_untie_two_classes(explorer):
+    """By the closed form of linear coregionalisation, and by the drawn cloud."""
+    explorer.set(latents=2, mixing=0.5, a2=(2.0,) * 5, draws=20000)
+    record = explorer.records["together"]
+    assert record.correlation == pytest.approx(np.cos(np.pi / 4))
+    assert not record.is_curve
+    assert not explorer.figures["together"].data[0].visible
+    assert "neither determines the other" in explorer.summary
+    assert "rank 32" in explorer.summary  # of 2 latents at 16 inputs
+    mixing = shared_latent.mixing_matrix(3, 2, 0.5)[:2]
+    expected = mixed_linear(np.stack([K, K]), np.array([1.0, 2.0]), mixing)
+    compared = explorer.records["difference"]
+    np.testing.assert_allclose(compared.analytic, expected[0, 1], atol=1e-5)
+    assert compared.agrees
+    explorer.set(mixing=0.0)
+    assert explorer.records["together"].is_curve
+    assert "exactly ±1" in explorer.summary
+
+
+@pytest.mark.parametrize("family", ["sal", "tanh"])
+def test_bent_flows_of_several_latents_agree_with_monte_carlo(explorer, family):
+    explorer.set(latents=3, mixing=0.7, family=family, draws=20000, view="joint")
+    assert explorer.records["difference"].agrees
