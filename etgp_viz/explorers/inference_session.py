@@ -69,11 +69,35 @@ def _glance(model: ETGP) -> Glance:
     return Glance(model)
 
 
+def has_network(state: Any) -> bool:
+    """Whether the parameters of the flows come from a network with a hidden layer."""
+    return state.extension != "gp"
+
+
+def has_dropout(state: Any) -> bool:
+    """Whether the units of the network are dropped, at a rate that is fixed or a first guess."""
+    return has_network(state) and state.extension != "mean-field"
+
+
+def _model_options(state: Any) -> dict[str, Any]:
+    """The options of `build` about the network, and about what goes beyond the paper."""
+    options: dict[str, Any] = {}
+    if state.extension == "features":
+        options["features"] = "shared"
+    elif state.extension != "none":
+        options["parameters"] = state.extension
+    if has_network(state):
+        options["hidden"] = (state.hidden,)
+    if has_dropout(state):
+        options["dropout"] = state.dropout
+    return options
+
+
 def shape_of(state: Any, own: OwnData | None) -> tuple[Any, ...]:
     """What a compiled step depends on: two states with the same shape share it."""
     N = len(_base_data(state, own)[0])
     capacity = -(-(N + MAX_POINTS) // MAX_ROWS) * MAX_ROWS
-    model = state.flow, min(state.num_inducing, N), state.hidden, state.dropout
+    model = state.flow, min(state.num_inducing, N), *map(str, _model_options(state).items())
     settings = state.num_quadrature, state.refine, state.batch_size
     return capacity, num_classes(state, own), is_planar(state), *model, *settings
 
@@ -113,7 +137,7 @@ class InferenceSession:
         rows = np.random.default_rng(state.seed).permutation(len(X))[: state.num_inducing]
         model = build(
             "etgp", X, num_classes(state, self._own), flow=state.flow, inducing_points=X[rows],
-            hidden=(state.hidden,), dropout=state.dropout, num_quadrature=state.num_quadrature,
+            **_model_options(state), num_quadrature=state.num_quadrature,
             seed=state.seed, **_refinement(state),
         )  # fmt: skip
         options = {"learning_rate": state.learning_rate, "seed": state.seed}
@@ -257,6 +281,7 @@ def code(state: Any, snapshot: Snapshot, own: OwnData | None, opening: str) -> s
     """A script that repeats a training and computes the same `records`."""
     margin = f", {inference_records.FAR!r}" if state.far else ""
     refinement = "".join(f", {name}={value!r}" for name, value in _refinement(state).items())
+    options = "".join(f"{name}={value!r}, " for name, value in _model_options(state).items())
     capacity, C, *_ = shape_of(state, own)
     chapters = _as_code(snapshot, state, own)
     return "\n".join(
@@ -275,7 +300,7 @@ def code(state: Any, snapshot: Snapshot, own: OwnData | None, opening: str) -> s
             f"rows = np.random.default_rng({state.seed}).permutation(len(X))"
             f"[:{state.num_inducing}]",
             f'model = build("etgp", X, {C}, flow="{state.flow}", inducing_points=X[rows],',
-            f"              hidden=({state.hidden},), dropout={state.dropout!r}, "
+            f"              {options}"
             f"num_quadrature={state.num_quadrature}, seed={state.seed}{refinement})",
             f"training = LiveTraining(model, (X, Y), batch_size={state.batch_size or None}, "
             f"seed={state.seed}, capacity={capacity})",

@@ -7,7 +7,7 @@ from typing import Any
 from etgp_viz.explorers import tours
 from etgp_viz.explorers.base import Preset
 from etgp_viz.explorers.fields import Choice, Number, Switch, Whole, controlled
-from etgp_viz.explorers.inference_session import is_own, is_planar
+from etgp_viz.explorers.inference_session import has_dropout, has_network, is_own, is_planar
 from etgp_viz.explorers.training_controls import Brush, Painted
 from etgp_viz.records.own_data import OwnData
 from etgp_viz.rivals import names
@@ -22,6 +22,14 @@ DATA = {
     "region 1-d": "one region (1-d)",
 }
 FLOWS = {flow: flow.upper() for flow in names.ALL_FLOWS}
+# Extensions of the paper's model → what they are called.
+EXTENSIONS = {
+    "none": "none: the paper's model",
+    "concrete": "a learnt dropout rate",
+    "mean-field": "a Bayesian output layer",
+    "gp": "flow parameters from GPs",
+    "features": "a deep kernel for f₀",
+}
 BATCHES = {0: "all rows", 16: "16 rows", 32: "32 rows", 60: "60 rows"}
 REACH = 6.0  # clicks further from the origin are moved to this distance
 
@@ -51,12 +59,14 @@ class InferenceState:
     num_inducing: int = controlled(24, Whole(
         "inducing points M", 3, 50, group="Model", effect="a finer latent; compiles again"
     ), in_links=15)  # fmt: skip
-    hidden: int = controlled(
-        25, Whole("hidden width H", 5, 100, 5, group="Model", effect="flows that bend more with x")
-    )
-    dropout: float = controlled(
-        0.25, Number("dropout", 0.0, 0.75, group="Model", effect="PE and BA differ more")
-    )
+    extension: str = controlled("none", Choice("beyond the paper", EXTENSIONS, group="Model"))
+    hidden: int = controlled(25, Whole(
+        "hidden width H", 5, 100, 5, group="Model", when=has_network,
+        effect="flows that bend more with x",
+    ))  # fmt: skip
+    dropout: float = controlled(0.25, Number(
+        "dropout", 0.0, 0.75, group="Model", when=has_dropout, effect="PE and BA differ more"
+    ))  # fmt: skip
     num_quadrature: int = controlled(
         20, Whole("nodes Q", 1, 40, group="Model", effect="a more exact ELBO")
     )

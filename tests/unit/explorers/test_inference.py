@@ -597,6 +597,29 @@ def test_code_repeats_a_training(explorer, monkeypatch):
     assert explorer.records["elbo"].steps[-1] == 9
 
 
+@pytest.mark.parametrize(
+    ("extension", "kind"),
+    [
+        ("concrete", "ConcreteDropoutNetwork"),
+        ("mean-field", "MeanFieldNetwork"),
+        ("gp", "GPNetwork"),
+        ("features", "DeepKernelETGP"),
+    ],
+)
+def test_an_extension_can_be_trained(explorer, extension, kind):
+    explorer.set(num_data=60, num_inducing=5, hidden=5, extension=extension)
+    explorer.play(steps=3)
+    explorer.wait()
+    model = explorer._session.training.model
+    assert kind in (type(model).__name__, type(model.network).__name__)
+    assert len(explorer.records["elbo"].steps) == 3
+    probabilities = explorer.records["point"].probabilities
+    np.testing.assert_allclose(np.sum(probabilities, axis=0), 1.0, rtol=1e-6)
+    assert "role='alert'" not in explorer._page.message
+    option = "features='shared'" if extension == "features" else f"parameters={extension!r}"
+    assert option in explorer.to_code()
+
+
 def test_a_flow_of_the_zoo_can_be_trained(explorer):
     explorer.set(num_data=60, num_inducing=5, hidden=5, flow="spline")
     explorer.play(steps=3)
