@@ -189,7 +189,7 @@ LAPTOP = Preset(
 
 
 # The laptop's networks, batches and rates, with shorter limits: an hour must be enough for all.
-# Averages are over fewer draws for all models alike, since several latents take long for each.
+# Averages are over fewer draws for all models alike, since a draw of several latents takes longer.
 def _shorter(dataset: str, max_seconds: float) -> Recipe:
     recipe = LAPTOP.recipe(dataset)
     return replace(recipe, max_seconds=max_seconds, samples=20, fewer=(), speed=0)
@@ -367,7 +367,6 @@ STEP = 2.5e-3  # what a step takes however small it is
 PRODUCT = 0.15e-9  # a multiply–add in the large products of a network, in float32
 FACTOR = 0.55e-9  # one in the Cholesky factors and products of a process
 SOFTMAX = 3e-9  # a class of a row at one node or draw, and as much for each parameter of its flow
-NOT_COMPILED = 1.1e-7  # a class of a row at one node and draw, in predictions of several latents
 NODES, NODES_OF_LATENTS = 20, 12**2  # of one latent, and of two
 PROCESSES_OF_PARAMETERS = 10
 PREDICTIONS, ROUNDS = 2, 4  # of all rows: probabilities, log densities; of 1000 rows, to time them
@@ -406,8 +405,6 @@ def _seconds(run: Run) -> float:
     row = names.PREDICTIVE_DRAWS * term if kind.is_monte_carlo else 0.0
     if kind.has_bayesian_average:
         row = run.samples * (PRODUCT * W + term * nodes) / 3.0
-        if kind.variant == "latents":
-            row = run.samples * NOT_COMPILED * C * nodes
     training = min(step * run.steps, run.max_seconds or np.inf)
     rows = PREDICTIONS * predicted + ROUNDS * min(predicted, 1000)
     return START[kind.has_network] + training + row * rows

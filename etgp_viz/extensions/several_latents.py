@@ -16,19 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from etgp_viz import checks
-from etgp_viz.backend import Tensor, gpflow, tf
+from etgp_viz.backend import Tensor, gpflow, tf, tfp
+from etgp_viz.core import expectations
 from etgp_viz.core.blocks import in_row_blocks
 from etgp_viz.core.conditional import conditional, standard_deviation
-from etgp_viz.core.expectations import (
-    _log_softmax,
-    at_nodes,
-    average,
-    by_rows,
-    differentiable,
-    finer,
-)
+from etgp_viz.core.expectations import _log_softmax, by_rows, differentiable, finer
 from etgp_viz.core.flows import Values
-from etgp_viz.core.model import ETGP, Moments, _draws
+from etgp_viz.core.model import ETGP, Moments
 from etgp_viz.core.network import FlowNetwork
 from etgp_viz.extensions.latent_grid import default_nodes, latent_grid
 from etgp_viz.extensions.mixed_covariance import mixed_joint_moments
@@ -135,26 +129,6 @@ class MixedETGP(ETGP):
         each = zip(self.latents, each_mu, tf.unstack(each_sqrt), strict=True)
         return tf.add_n([prior_kl(*latent, mu, sqrt) for latent, mu, sqrt in each])
 
-    def variational_expectations(self, X: Tensor, Y: Tensor, samples: int | None = None) -> Tensor:
-        """E_{q(f_1) … q(f_L) q(W)}[log p(y_n | f^1, …, f^C)] of each row, for any likelihood."""
-        if not isinstance(self.likelihood, gpflow.likelihoods.Softmax):
-            return super().variational_expectations(X, Y, samples)
-        mean, deviation, features = self._latent_and_features(X, samples, None)
-        flow: Any = self.network.flow
-
-        def at_rows(mean: Tensor, deviation: Tensor, params: Tensor, labels: Tensor) -> Tensor:
-            # Class-major: [B, L, N] and P × [B, C, N] of B blocks of N rows.
-            mean, deviation = (tf.transpose(moment, [0, 2, 1]) for moment in (mean, deviation))
-            values = flow.constrained(tf.unstack(tf.transpose(params, [3, 0, 2, 1])))
-            return expected_log_softmax(flow, self._rule, mean, deviation, values, labels)
-
-        numbers = (2 * flow.num_params + 6) * self.num_classes  # of a row at a node
-        values = [
-            in_row_blocks(at_rows, [mean, deviation, params, Y[:, 0]], [0] * 4, numbers)
-            for params in map(self.network.params_of, tf.unstack(features))
-        ]
-        return tf.add_n(values) / len(values)
-
     def predict_latent(self, X: Tensor, full_cov: bool = False) -> Moments:
         """Means [N, L] and variances [N, L] (or covariances [L, N, N]) of q(f_1(X)) … q(f_L(X))."""
         X = self._inputs(X)
@@ -188,17 +162,6 @@ class MixedETGP(ETGP):
         moments = partial(mixed_joint_moments, flow, full_output_cov)
         return tuple(tf.numpy_function(moments, [mean, covariance, params], [mean.dtype] * 2))
 
-    def predict_y(self, X: Tensor, samples: int | None = None, seed: int = 0) -> Moments:
-        """Predictive mean and variance of Y at X [N, D], each [N, C]; see `ETGP.predict_y`."""
-        if not isinstance(self.likelihood, gpflow.likelihoods.Softmax):
-            return super().predict_y(X, samples, seed)
-
-        def probabilities(rows: slice, *latent: Any) -> Tensor:
-            return average(tf.nn.softmax(at_nodes(*latent)), latent[-1])
-
-        p = self._in_row_chunks(probabilities, self._inputs(X), *_draws(samples, seed))
-        return p, p * (1.0 - p)
-
     def predict_joint_samples(
         self, X: Tensor, num_samples: int = 1, seed: int = 0, dropout: bool = False
     ) -> tuple[Tensor, Tensor]:
@@ -217,11 +180,6 @@ class MixedETGP(ETGP):
     # ------------------------------------------------------------------ expectations
 
     @property
-    def _is_softmax(self) -> bool:
-        """Never: `ETGP` has compiled code for one latent, and takes the general way here."""
-        return False
-
-    @property
     def _rule(self) -> Grid:
         return Grid(self.num_latent_gps, self.num_quadrature, self.seed)
 
@@ -234,6 +192,35 @@ class MixedETGP(ETGP):
         mean, variance = self.predict_latent(X)
         features = self.network.features(X, samples, seed)
         return mean, standard_deviation(variance), features[None] if samples is None else features
+
+    def _over_draws(
+        self, expectation: Callable, X: Tensor, targets: list, samples: int | None, seed: Any
+    ) -> Tensor:
+        """Mean over draws of a compiled expectation, as in `ETGP`."""
+        mean, deviation, features = self._latent_and_features(X, samples, seed)
+        flow, S = self.network.flow, features.shape[0]
+        over_latents = OVER_LATENTS[expectation]
+        in_logs = expectation is expectations.log_expected_softmax
+        add = tfp.math.log_add_exp if in_logs else tf.add
+
+        def at_rows(features: Tensor, mean: Tensor, deviation: Tensor, *targets: Any) -> Any:
+            # Class-major: [B, L, N] and P × [B, C, N] of B blocks of N rows.
+            mean, deviation = (tf.transpose(moment, [0, 2, 1]) for moment in (mean, deviation))
+
+            def at_draw(h: Tensor) -> Tensor:  # [B, N, H]
+                params = tf.transpose(self.network.params_of(h), [3, 0, 2, 1])
+                values = flow.constrained(tf.unstack(params))
+                return over_latents(flow, self._rule, mean, deviation, values, *targets)
+
+            first = at_draw(features[0])
+            if S == 1:
+                return first
+            return tf.foldl(lambda total, h: add(total, at_draw(h)), features[1:], first)
+
+        numbers = (2 * flow.num_params + 6) * self.num_classes  # of a row at a node
+        tensors = [features, mean, deviation, *targets]
+        total = in_row_blocks(at_rows, tensors, [1, *[0] * (len(tensors) - 1)], numbers)
+        return total - np.log(S) if in_logs else total / S
 
 
 def _separate(points: list, M: int, D: int) -> Any:
@@ -256,7 +243,7 @@ def expected_log_softmax(
     parameters of the flow, each ``[B, C, N]``. A compiled loop over the nodes sums up value and
     gradients in one pass, and stores nothing of size Q·N·C.
     """
-    compiled = _over_blocks(flow, rule)
+    compiled = _over_blocks(_value_and_gradients, flow, rule, 3 + flow.num_params)
 
     def value_and_pull_back(mean: Tensor, deviation: Tensor, *values: Tensor) -> tuple:
         return by_rows(*compiled(mean, deviation, values, labels))
@@ -264,39 +251,131 @@ def expected_log_softmax(
     return differentiable(value_and_pull_back, mean, deviation, *values)
 
 
-@lru_cache(maxsize=32)
-def _over_blocks(flow: MixedFlow, rule: Grid) -> Callable[..., Any]:
-    """`_value_and_gradients` of B blocks, compiled."""
+def expected_softmax(
+    flow: MixedFlow, rule: Grid, mean: Tensor, deviation: Tensor, values: Values
+) -> Tensor:
+    """Class probabilities E[softmax(f^1, …, f^C)] ``[B, C, N]``; arguments as above."""
+
+    def as_written(g: Tensor) -> Tensor:
+        return tf.tensordot(latent_grid(*rule)[1], tf.nn.softmax(g, axis=2), 1)
+
+    compiled = _over_blocks(_probabilities, flow, rule, 1)
+    return _prediction(compiled, as_written, flow, rule, mean, deviation, *values)
+
+
+def log_expected_softmax(
+    flow: MixedFlow, rule: Grid, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
+) -> Tensor:
+    """log E[softmax(f^1, …, f^C)_y] of each row ``[B, N]``, without underflow."""
+
+    def as_written(g: Tensor) -> Tensor:
+        one_hot = tf.one_hot(labels, g.shape[2], axis=1, dtype=g.dtype)
+        log_p = tf.reduce_sum(one_hot * tf.nn.log_softmax(g, axis=2), axis=2)
+        return tf.reduce_logsumexp(np.log(latent_grid(*rule)[1])[:, None, None] + log_p, axis=0)
+
+    def compiled(*inputs: Any) -> list[Tensor]:
+        return _over_blocks(_log_probability, flow, rule, 1)(*inputs, labels)
+
+    return _prediction(compiled, as_written, flow, rule, mean, deviation, *values)
+
+
+def _prediction(
+    compiled: Callable, as_written: Callable, flow: MixedFlow, rule: Grid, *inputs: Tensor
+) -> Tensor:
+    """A prediction by its compiled loop, with its gradient by the rule as written, as in `core`.
+
+    `as_written` takes the processes at all Q nodes [Q, B, C, N].
+    """
+
+    @tf.custom_gradient
+    def prediction(*inputs: Tensor) -> tuple[Tensor, Callable]:
+        def gradient(upstream: Tensor) -> list[Tensor]:
+            with tf.GradientTape() as tape:
+                tape.watch(inputs)
+                mean, deviation, *values = inputs
+                nodes = latent_grid(*rule)[0][:, None, :, None]
+                latents = tf.unstack(mean + nodes * deviation, axis=2)  # L × [Q, B, N]
+                result = as_written(flow._forward([f[:, :, None] for f in latents], values))
+            return tape.gradient(result, inputs, upstream)
+
+        mean, deviation, *values = map(tf.stop_gradient, inputs)
+        return compiled(mean, deviation, values)[0], gradient
+
+    return prediction(*map(tf.convert_to_tensor, inputs))
+
+
+# What takes the place of an expectation over one latent.
+OVER_LATENTS: Any = {
+    expectations.expected_log_softmax: expected_log_softmax,
+    expectations.expected_softmax: expected_softmax,
+    expectations.log_expected_softmax: log_expected_softmax,
+}
+
+
+@lru_cache(maxsize=64)
+def _over_blocks(
+    loop: Callable, flow: MixedFlow, rule: Grid, num_outputs: int
+) -> Callable[..., Any]:
+    """``loop(flow, rule, µ, σ [L, N], values P × [C, N], …)``, compiled for inputs [B, …]."""
 
     @tf.function(jit_compile=True, autograph=False)
     def over_blocks(*inputs: Any) -> list[Tensor]:
-        signature = [inputs[0].dtype] * (3 + flow.num_params)
+        signature = [inputs[0].dtype] * num_outputs
         return tf.map_fn(
-            lambda block: _value_and_gradients(flow, rule, *block),
-            inputs,
-            fn_output_signature=signature,
+            lambda block: loop(flow, rule, *block), inputs, fn_output_signature=signature
         )
 
     return over_blocks
+
+
+def _over_nodes(rule: Grid, add_node: Callable, start: list[Tensor]) -> list[Tensor]:
+    """``add_node(z [L, 1], w, totals)`` for each node in turn."""
+    points, weights = latent_grid(*rule)
+
+    def step(q: Tensor, totals: list[Tensor]) -> tuple:
+        z = tf.gather(points, q)[:, None]
+        return q + 1, add_node(z, tf.gather(weights, q), totals)
+
+    _, totals = tf.while_loop(lambda q, _: q < len(points), step, (0, start))
+    return totals
+
+
+def _probabilities(
+    flow: MixedFlow, rule: Grid, mean: Tensor, deviation: Tensor, values: Values
+) -> list[Tensor]:
+    def add_node(z: Tensor, w: Tensor, totals: list[Tensor]) -> list[Tensor]:
+        g = flow._forward(tf.unstack(mean + z * deviation), values)
+        return [totals[0] + w * tf.nn.softmax(g, axis=0)]
+
+    return _over_nodes(rule, add_node, [tf.zeros_like(values[0])])
+
+
+def _log_probability(
+    flow: MixedFlow, rule: Grid, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
+) -> list[Tensor]:
+    def add_node(z: Tensor, w: Tensor, totals: list[Tensor]) -> list[Tensor]:
+        log_p = _log_softmax(flow._forward(tf.unstack(mean + z * deviation), values), labels)
+        return [tfp.math.log_add_exp(totals[0], log_p + tf.math.log(w))]
+
+    lowest = tf.constant(-np.inf, mean.dtype)
+    return _over_nodes(rule, add_node, [tf.fill(tf.shape(mean[0]), lowest)])
 
 
 def _value_and_gradients(
     flow: MixedFlow, rule: Grid, mean: Tensor, deviation: Tensor, values: Values, labels: Tensor
 ) -> list[Tensor]:
     """E[log softmax(f^1, …, f^C)_y], and its gradients in µ, σ [L, N] and parameters [C, N]."""
-    points, weights = latent_grid(*rule)
 
-    def add_node(q: Tensor, sums: list[Tensor]) -> tuple:
-        z = tf.gather(points, q)[:, None]
+    def add_node(z: Tensor, w: Tensor, sums: list[Tensor]) -> list[Tensor]:
         f = mean + z * deviation
         with tf.GradientTape() as tape:
             tape.watch([f, *values])
             g = flow._forward(tf.unstack(f), values)
-            term = tf.gather(weights, q) * _log_softmax(g, labels)
+            term = w * _log_softmax(g, labels)
         by_f, *by_values = tape.gradient(term, [f, *values])
         terms = [term, by_f, z * by_f, *by_values]
-        return q + 1, [total + term for total, term in zip(sums, terms, strict=True)]
+        return [total + term for total, term in zip(sums, terms, strict=True)]
 
-    start = [tf.zeros_like(x) for x in (mean[0], mean, deviation, *values)]
-    _, sums = tf.while_loop(lambda q, _: q < len(points), add_node, (0, start))
-    return sums
+    return _over_nodes(
+        rule, add_node, [tf.zeros_like(x) for x in (mean[0], mean, deviation, *values)]
+    )
