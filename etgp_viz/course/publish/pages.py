@@ -255,16 +255,21 @@ class Renderer:
         return f"<div class='still'><div class='plots'>{plots}</div>{content}</div>"
 
     def explorer(self, still: dict[str, Any]) -> str:
-        """An explorer with title, summary, one slider and its plots; see stills.js."""
+        """An explorer with title, summary, one slider and its plots; see stills.js.
+
+        Above the plots stand the names of the tabs on which the notebook shows them.
+        """
         frames, start = still["frames"], still["start"]
         opening, number = frames[start], next(self._ids)
         stories = "".join(
             f"<dt>{html.escape(name)}</dt><dd>{html.escape(story)}</dd>"
             for name, story in still["stories"]
         )
-        plots = "".join(
-            self._plot(name, figure, name in still["wide"]) for name, figure in still["figures"]
-        )
+        plots, tabs, above = "", still.get("tabs", {}), ""
+        for name, figure in still["figures"]:
+            tab = tabs.get(name, "")
+            plots += f"<p class='tab'>{html.escape(tab)}</p>" if tab != above else ""
+            plots, above = plots + self._plot(name, figure, name in still["wide"]), tab
         frames = [{**frame, "changes": [*frame["changes"].items()]} for frame in frames]
         names, figures = zip(*still["figures"], strict=True)
         content = self._json(figures, names, frames)
@@ -416,7 +421,7 @@ def _main_plots(still: str) -> str:
     kept = ([plot for plot in plots if "plot wide" in plot] or plots)[:PLOTS]
     for plot in plots:
         still = still if plot in kept else still.replace(plot, "", 1)
-    return re.sub(r"<details>.*?</details>", "", still, flags=re.DOTALL)
+    return re.sub(r"<details>.*?</details>|<p class='tab'>.*?</p>", "", still, flags=re.DOTALL)
 
 
 def _is_plot(piece: Piece) -> bool:

@@ -228,6 +228,7 @@ def executed():
     explorer = {
         "slider": "scale a", "start": 0, "frames": frames, "stories": [["A story", "Look & see."]],
         "figures": [["paths", figure], ["more", figure], ["third", figure]], "wide": ["paths"],
+        "tabs": {"paths": "Draws", "more": "More", "third": "More"},
     }  # fmt: skip
 
     def code(source, *outputs, tags=()):
@@ -257,6 +258,9 @@ def test_a_handout_holds_everything(executed):
     assert "<math><semantics><msub><mi>K" in body.replace("<mrow>", "")
     assert 'href="04.html#x"' in body
     assert len(re.findall(r"class='plot[ ']", body)) == 4
+    assert re.findall(r"<p class='tab'>(\w+)</p><div class='[\w ]+' data-name='(\w+)'", body) == [
+        ("Draws", "paths"), ("More", "more"),
+    ]  # fmt: skip
     assert "id='slider-1'" in body
     assert "Look &amp; see." in body
     words = re.sub(r"<[^>]+>", "", body)
@@ -290,6 +294,7 @@ def test_slides_leave_out_what_a_hall_does_not_need(executed):
     assert "check(" in words
     assert "import numpy" not in words
     assert "Explorer()" not in words
+    assert "class='tab'" not in body
     assert re.findall(r"data-name='(\w+)'", body) == ["paths"]  # the wide ones, if there are any
     executed.cells[0].metadata["slideshow"] = {"slide_type": "skip"}
     body = slides(executed, NOTEBOOKS).partition("<main>")[2].partition("</main>")[0]
