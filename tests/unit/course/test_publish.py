@@ -279,6 +279,16 @@ def test_a_page_has_no_cells_for_colab(executed):
     assert (handout(executed, NOTEBOOKS), slides(executed, NOTEBOOKS)) == plain
 
 
+def test_no_copy_leads_to_an_owner_who_is_not_there(executed):
+    executed.cells[1:1] = links = colab_cells("99_small.ipynb")
+    for cell in links:
+        cell.source = cell.source.replace("/OWNER/", "/somebody/")
+    assert sum(map(notebooks.is_for_colab, notebooks.student(executed).cells)) == len(links) == 2
+    for cell in links:
+        cell.source = cell.source.replace("/somebody/", "/OWNER/")
+    assert not any(map(notebooks.is_for_colab, notebooks.student(executed).cells))
+
+
 def test_a_page_asks_for_nothing(executed):
     for page in (handout(executed, NOTEBOOKS), slides(executed, NOTEBOOKS)):
         body = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
