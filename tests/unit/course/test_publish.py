@@ -248,6 +248,7 @@ def executed():
             code("x = ...\n\ncheck('99.1', x)", shown(**{stills.PERSONAL: {}}), tags=["exercise"]),
             code("progress()", shown(**{stills.PERSONAL: {}})),
             code("print('<b>')", new_output("stream", name="stdout", text="<b>\n"),
+                 new_output("stream", name="stdout", text="and on\n"),
                  new_output("stream", name="stderr", text="a warning")),
             code("widget", shown(**{"application/vnd.jupyter.widget-view+json": {}})),
         ]
@@ -268,7 +269,7 @@ def test_a_handout_holds_everything(executed):
     words = re.sub(r"<[^>]+>", "", body)
     assert "check(" in words
     assert "progress()" not in words
-    assert "&lt;b&gt;" in body
+    assert "<pre class='printed'>&lt;b&gt;\nand on</pre>" in body  # printed in two goes
     assert "a warning" not in body
     assert "works only in the notebook" in body
     content = re.findall(r"<script type='application/json'>(.*?)</script>", body)
@@ -311,6 +312,19 @@ def test_slides_leave_out_what_a_hall_does_not_need(executed):
     executed.cells[0].metadata["slideshow"] = {"slide_type": "skip"}
     body = slides(executed, NOTEBOOKS).partition("<main>")[2].partition("</main>")[0]
     assert "<math" not in body
+
+
+def test_a_long_list_goes_on_with_its_numbers():
+    items = [f"{number}. {'word ' * 40}" for number in range(1, 6)]
+    page = slides(new_notebook(cells=[new_markdown_cell("\n".join(items))]), NOTEBOOKS)
+    body = page.partition("<main>")[2].partition("</main>")[0]
+    counts = [section.count("<li>") for section in body.split("<section")[1:]]
+    assert sum(counts) == 5
+    assert 1 < len(counts) < 5
+    starts = [int(start) for start in re.findall(r"<ol start='(\d+)'>", body)]
+    assert starts == [1 + sum(counts[:k]) for k in range(1, len(counts))]
+    short = slides(new_notebook(cells=[new_markdown_cell("1. a\n2. b")]), NOTEBOOKS)
+    assert "start=" not in short.partition("<main>")[2].partition("</main>")[0]
 
 
 def test_slides_are_cut_where_a_screen_is_full():
