@@ -50,7 +50,7 @@ test-notebooks: $(FOR_TESTS)
 	@$(BIN)/python -m pytest tests/notebooks --numprocesses 2 --maxschedchunk 1 $(ARGS)
 
 test-browser: $(FOR_TESTS) $(AXE)
-	@$(BIN)/python -m pytest tests/browser $(ARGS)
+	@$(BIN)/python -m pytest tests/browser --numprocesses 2 --dist loadfile $(ARGS)
 
 test-colab-widgets: $(FOR_TESTS) $(COLAB_WIDGETS)
 	@PYTHONPATH=$(abspath $(COLAB_WIDGETS)) $(BIN)/python -m pytest tests/browser/test_own_documents.py $(ARGS)

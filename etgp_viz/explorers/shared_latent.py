@@ -38,6 +38,14 @@ class SharedLatentState:
     classes: int = controlled(4, Whole(
         "classes C", 2, MAX_CLASSES, group="Model", effect="more classes; the first ones stay"
     ))  # fmt: skip
+    latents: int = controlled(2, Whole(
+        "latents L", 1, shared_latent.MAX_LATENTS, group="Model", when=session.is_mixed,
+        effect="another latent to mix in; the first ones stay",
+    ))  # fmt: skip
+    mixing: float = controlled(0.4, Number(
+        "mixing", 0.0, 1.0, group="Model", when=session.is_mixed,
+        effect="more of the other latents in every class; at 0 there is the first one alone",
+    ))  # fmt: skip
     kernel: str = controls.latent("kernel")
     lengthscale: float = controls.latent("lengthscale")
     variance: float = controls.latent("variance")
@@ -177,6 +185,13 @@ class SharedLatentExplorer(Explorer):
             "as in ETGP; the others no longer depend on it. Switch the model to compare.",
             {"model": "tgp"},
         ),
+        "Two latents": Preset(
+            "Two latents, which every class mixes in shares of its own. The dots leave the line: a "
+            "class says something about another one, but no longer determines it. Move the mixing "
+            "to 0, and the cloud falls back onto the line of ETGP.",
+            {"model": "mixed", "flow": "linear", "network_seed": 0},
+            "One class gives all",
+        ),
         "Twenty classes, one latent": Preset(
             "The number of classes grows, but there is still one latent Gaussian process to learn. "
             "One class is in focus; move on to the next ones.",
@@ -200,8 +215,7 @@ class SharedLatentExplorer(Explorer):
         setting, n = session.setting_of(state), session.marked(state)
         focus = session.focus_of(state)
         self.controls["held"].unit = setting.stretch
-        latent, seed, held = setting.latent, setting.seed, setting.held
-        yield "latents", session.latents(setting.model, setting.classes, latent, seed, held, n)
+        yield "latents", session.latents(setting, n)
         yield "processes", session.processes(setting, n, focus)
         yield "probabilities", partial(session.probabilities, setting, n, focus)
         yield "pivot", partial(session.pivot, setting, n, session.pivot_class(state), focus)
@@ -224,6 +238,9 @@ class SharedLatentExplorer(Explorer):
         count = NUMBERS[state.classes]
         if state.model == "etgp":
             return f"One latent, {count} classes"
+        if state.model == "mixed":
+            number = f"{NUMBERS[state.latents].capitalize()} latent{'s' * (state.latents > 1)}"
+            return f"{number}, {count} classes, each with its own mixture"
         model = {"tgp": "the naive TGP", "independent": "independent GPs"}[state.model]
         return f"{count.capitalize()} latents, {count} classes: {model}"
 
@@ -235,6 +252,8 @@ class SharedLatentExplorer(Explorer):
             f"{pivot} determines all others: when it is {record.values[record.pivot]:.2f}, "
             f"{partner} must be {record.values[record.partner]:.2f}"
             if record.maps is not None
+            else f"{pivot} says something about the others, but does not determine them"
+            if state.model == "mixed"
             else f"{pivot} says nothing about the others"
         )
         return (
@@ -249,10 +268,17 @@ class SharedLatentExplorer(Explorer):
         flow, hidden = FLOWS[state.flow], (state.width,) * state.depth
         rewrite = f"shared_latent.rewrite({{0}}, x, {setting.stretch!r}, {setting.shift!r})"
         rewritten = [f"{{0}} = {rewrite}"] if session.is_rewritten(setting) else []
+        mix = ", mixing" if setting.mixture else ""
+        mixing, more, rows = [], "", "C"
+        if setting.mixture:
+            L, amount = setting.mixture
+            more, matrix = f", {L}", f"{L}, {amount!r}, seed={state.network_seed}"
+            mixing = [f"mixing = shared_latent.mixing_matrix(C, {matrix})  # [C, L]"]
+            rows = f"max(C, {L})"
         dropout = [
             f"networks = shared_latent.flow_params(network, x, samples={NETWORKS})",
             *(line.format("networks") for line in rewritten),
-            "drawn = shared_latent.warp(model, flow, latent.values, networks)  # [S, C, N]",
+            f"drawn = shared_latent.warp(model, flow, latent.values, networks{mix})  # [S, C, N]",
         ]
         if state.network_draw:
             dropout.append(f"params = networks[{state.network_draw - 1}]")
@@ -269,10 +295,11 @@ class SharedLatentExplorer(Explorer):
                 f"focus = {session.focus_of(state)}  # the class that stands out, or None",
                 "",
                 f"K = prior.covariance_matrix(prior.kernel{setting.latent!r}, x)",
-                f"noise = prior.noise({state.seed}, C, len(x) + {DRAWS})  # for x, and for x[n]",
+                f"noise = prior.noise({state.seed}, {rows}, len(x) + {DRAWS})  # for x, for x[n]",
                 "paths = prior.draw(K, noise[:, : len(x)])",
                 *setting.held.code("paths"),
-                "latent = shared_latent.latents(model, x, paths, C, x[n], held)",
+                f"latent = shared_latent.latents(model, x, paths, C, x[n], held{more})",
+                *mixing,
                 "",
                 "network = prior.random_network(",
                 f"    flow, C, hidden={hidden}, dropout={state.dropout!r},",
@@ -281,16 +308,17 @@ class SharedLatentExplorer(Explorer):
                 "params = shared_latent.flow_params(network, x)  # raw, [C, N, P]",
                 *(line.format("params") for line in rewritten),
                 *(dropout if session.drops(state) else ["drawn = None"]),
-                "F = shared_latent.warp(model, flow, latent.values, params)  # [C, N]",
+                f"F = shared_latent.warp(model, flow, latent.values, params{mix})  # [C, N]",
                 "",
                 "there = (model, flow, params[:, n], K[n, n])",
-                "draws = shared_latent.joint_draws(*there, noise[:, len(x) :])  # [C, S]",
+                f"draws = shared_latent.joint_draws(*there, noise[:, len(x) :]{mix})  # [C, S]",
                 f"P, dots = prior.probabilities(F), draws[:, :{DOTS}]",
                 "records = {",
                 '    "latents": latent,',
                 '    "processes": shared_latent.processes(x, F, drawn, x[n], focus),',
                 '    "probabilities": shared_latent.Probabilities(x, P, x[n], focus),',
-                '    "pivot": shared_latent.pivot(*there, dots, F[:, n], x[n], given, focus),',
+                '    "pivot": shared_latent.pivot('
+                f"*there, dots, F[:, n], x[n], given, focus{mix}),",
                 '    "dependence": shared_latent.dependence(x[n], draws),',
                 "}",
                 *(f'{name}.make(records["{name}"]).show()' for name in self.pictures),

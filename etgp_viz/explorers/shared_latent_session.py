@@ -67,6 +67,12 @@ class Setting:
     draw: int
     stretch: float = 1.0
     shift: float = 0.0
+    mixture: tuple[int, float] | None = None  # L, and how much is mixed
+
+
+def is_mixed(state: Any) -> bool:
+    """Whether the classes mix several latents."""
+    return state.model == "mixed"
 
 
 def setting_of(state: Any) -> Setting:
@@ -78,7 +84,8 @@ def setting_of(state: Any) -> Setting:
     latent = kernel, lengthscale, stretch**2 * variance, period
     held = controls.Held.on_grid(state.held, X).stretched(stretch)
     model, C, seed, amount = state.model, state.classes, state.seed, state.amount
-    return Setting(model, C, latent, seed, held, network, amount, draw, stretch, shift)
+    mixture = (state.latents, state.mixing) if is_mixed(state) else None
+    return Setting(model, C, latent, seed, held, network, amount, draw, stretch, shift, mixture)
 
 
 def is_rewritten(setting: Setting) -> bool:
@@ -142,12 +149,25 @@ def _paths(latent: tuple[Any, ...], seed: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=4)
-def latents(
-    model: str, C: int, latent: tuple[Any, ...], seed: int, held: controls.Held, n: int
+def _latents(
+    model: str, C: int, L: int, latent: tuple[Any, ...], seed: int, held: controls.Held, n: int
 ) -> shared_latent.Latents:
-    """One latent for all classes, or one for each, bent through the points where f₀ is held."""
     paths = held.bend(_paths(latent, seed), _kernel_matrix(latent))
-    return shared_latent.latents(model, X, paths, C, X[n], held.points(X))
+    return shared_latent.latents(model, X, paths, C, X[n], held.points(X), L)
+
+
+def latents(setting: Setting, n: int) -> shared_latent.Latents:
+    """One latent for all classes, a few, or one for each; f₀ passes through where it is held."""
+    L, _ = setting.mixture or (1, 0.0)
+    drawn = setting.latent, setting.seed, setting.held
+    return _latents(setting.model, setting.classes, L, *drawn, n)
+
+
+def mixing_of(setting: Setting) -> np.ndarray | None:
+    """The mixing matrix, if latents are mixed."""
+    if setting.mixture is None:
+        return None
+    return shared_latent.mixing_matrix(setting.classes, *setting.mixture, setting.network.seed)
 
 
 @lru_cache(maxsize=2)
@@ -182,12 +202,11 @@ def _write(setting: Setting, params: np.ndarray) -> np.ndarray:
 def _values(setting: Setting) -> tuple[np.ndarray, np.ndarray | None]:
     """Values of the processes, and for all draws of the network if it has dropout."""
     model, flow = setting.model, FLOWS[setting.network.flow]
-    latent, seed, held = setting.latent, setting.seed, setting.held
-    values = latents(model, setting.classes, latent, seed, held, 0).values
+    values, mixing = latents(setting, 0).values, mixing_of(setting)
     params, drawn = _scaled_params(setting)
     return (
-        shared_latent.warp(model, flow, values, params),
-        None if drawn is None else shared_latent.warp(model, flow, values, drawn),
+        shared_latent.warp(model, flow, values, params, mixing),
+        None if drawn is None else shared_latent.warp(model, flow, values, drawn, mixing),
     )
 
 
@@ -214,14 +233,15 @@ def _at_marked_input(setting: Setting, n: int) -> tuple[str, flows.Flow, np.ndar
 @lru_cache(maxsize=2)
 def _joint_draws(setting: Setting, n: int) -> np.ndarray:
     noise = _noise(setting.seed)[:, len(X) :]
-    return shared_latent.joint_draws(*_at_marked_input(setting, n), noise)
+    return shared_latent.joint_draws(*_at_marked_input(setting, n), noise, mixing_of(setting))
 
 
 @lru_cache(maxsize=2)
 def pivot(setting: Setting, n: int, pivot: int, focus: int | None) -> shared_latent.Pivot:
     """What the value of one class says about the others at the marked input."""
     draws, values = _joint_draws(setting, n)[:, :DOTS], _values(setting)[0][:, n]
-    return shared_latent.pivot(*_at_marked_input(setting, n), draws, values, X[n], pivot, focus)
+    there = _at_marked_input(setting, n)
+    return shared_latent.pivot(*there, draws, values, X[n], pivot, focus, mixing_of(setting))
 
 
 @lru_cache(maxsize=2)

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["dependence", "latents", "pivot", "probabilities", "processes"]
 
-MAX_CLASSES = 20
+MAX_CLASSES, MAX_LATENTS = 20, 4
+# Dashes of the latents that are mixed; the first one is solid and thick.
+LATENT_NAMES = ("f₁", "f₂", "f₃", "f₄")
+LATENT_DASHES = ("dash", "dot", "dashdot")
 # Opacity of the other classes while one is in focus.
 DIM = 0.15
 # Names of more classes than `CROWD` are written in size `SMALL`, and only where there is room: so
@@ -149,18 +152,23 @@ def _heights_of_some(ends: np.ndarray, low: float, high: float, gap: float) -> n
 
 @Picture
 def latents(record: Latents) -> go.Figure:
-    """f₀ as a thick grey line, or the C latents as thin lines in the colours of their classes."""
+    """f₀ as a thick grey line, what is mixed with it as thin ones; or a line for each class."""
     x = record.x
     hero = plotting.line(x, record.values[0], "latent f₀(x)", style.NEUTRAL, width=style.HERO_WIDTH)
     lines = class_lines(x, "latent of {}", width=1.5)
     hero.meta = lines[0].meta = plotting.DRAGGED
+    others = [
+        plotting.line(x, np.zeros_like(x), f"latent {name}(x)", style.NEUTRAL, width=2.0, dash=dash)
+        for name, dash in zip(LATENT_NAMES[1:], LATENT_DASHES, strict=True)
+    ]
+    names = [plotting.label(name, style.NEUTRAL, x=x[-1]) for name in LATENT_NAMES[1:]]
     return plotting.figure(
-        [hero, *lines, plotting.held_points(), class_names(x[-1])],
+        [hero, *lines, *others, plotting.held_points(), class_names(x[-1])],
         230,
         {"r": 50, "b": 8},
         xaxis={"range": [x[0], x[-1]], "showticklabels": False},  # as in the picture below
         yaxis=plotting.axis("latent f₀(x)", nticks=5),
-        annotations=[plotting.label("f₀", style.NEUTRAL, x=x[-1]), plotting.heading()],
+        annotations=[plotting.label("f₀", style.NEUTRAL, x=x[-1]), plotting.heading(), *names],
         shapes=[plotting.mark(record.at)],
     )
 
@@ -173,23 +181,35 @@ def _update_latents(fig: go.Figure, record: Latents, refit: bool = False) -> Non
     x, y = record.held
     limits = plotting.limits(fig, "yaxis", np.concatenate([*record.values, y]), refit)
     lines, ends = line_updates(latents, N), np.resize(record.values[:, -1], C)
+    L = len(record.values) if shared else 1
+    others = np.zeros((MAX_LATENTS - 1, N))
+    others[: L - 1] = record.values[1:L]
+    is_mixed = [k < L for k in range(1, MAX_LATENTS)]
+    names = name_heights(ends, limits, plotting.scale_of(fig))
+    # Large names would not fit here; the processes below have the same names and colours.
+    is_named = not shared and plotting.scale_of(fig) == 1.0
     traces = {
-        "x": [*[record.x] * (1 + MAX_CLASSES), x, np.full(C, record.x[-1])],
-        "y": [record.values[0], *lines["y"], y, name_heights(ends, limits, plotting.scale_of(fig))],
-        # Large names would not fit here; the processes below have the same names and colours.
-        "visible": [shared, *lines["visible"], True, not shared and plotting.scale_of(fig) == 1.0],
+        "x": [*[record.x] * (MAX_LATENTS + MAX_CLASSES), x, np.full(C, record.x[-1])],
+        "y": [record.values[0], *lines["y"], *others, y, names],
+        "visible": [shared, *lines["visible"], *is_mixed, True, is_named],
     }
-    if shared:
+    if L > 1:
+        title = f"<b>{L} latents for all {C} classes</b>, which mix them in shares of their own"
+    elif shared:
         title = f"<b>one latent f₀ for all {C} classes</b>"
     else:
         title = f"<b>{C} latents, one for each class, in its colour</b>: they share only the kernel"
     layout = {
         "yaxis.range": limits,
-        "annotations[0].y": record.values[0, -1],
         "annotations[0].visible": shared,
         "annotations[1].text": title,
         **plotting.marked(record.at),
     }
+    heights = name_heights(record.values[:L, -1], limits, plotting.scale_of(fig))
+    layout |= {"annotations[0].y": heights[0], "annotations[0].text": "f₁" if L > 1 else "f₀"}
+    for k, is_shown in enumerate(is_mixed, start=1):
+        layout[f"annotations[{k + 1}].y"] = heights[k] if is_shown else heights[0]
+        layout[f"annotations[{k + 1}].visible"] = is_shown
     plotting.move(fig, traces, layout)
 
 

@@ -1,11 +1,13 @@
-"""C classes with one latent for all of them (ETGP), or one for each.
+"""C classes with one latent for all of them (ETGP), a few, or one for each.
 
     ETGP             f^c(x) = G^c(f₀(x); θ^c(x))      one latent f₀
     independent GPs  f^c(x) = f₀^c(x)                 C latents, no flows
     naive TGP        f^c(x) = G^c(f₀^c(x); θ^c(x))    C latents, each with its flow
+    mixed            f^c(x) = G^c(Σ_l A_cl f_l(x); θ^c(x))    L latents, mixed for each class
 
-All latents have the same kernel. The first latent of the last two models is the f₀ of ETGP, so the
-first class of the naive TGP is the first class of ETGP.
+All latents have the same kernel. The first latent of every model is the f₀ of ETGP, so the
+first class of the naive TGP is the first class of ETGP. Mixed latents are ETGP if L = 1 and every
+A_c1 = 1, and the naive TGP if A is the identity.
 
 In ETGP any one process, the pivot, determines all others: f^c = G^c(H^pivot(f^pivot)), H = G⁻¹.
 
@@ -50,13 +52,14 @@ import numpy as np
 from scipy.stats import rankdata
 
 from etgp_viz.backend import check_shapes, gpflow, tf
-from etgp_viz.checks import check_choice, check_count
+from etgp_viz.checks import check_choice, check_count, check_nonnegative, describe, fail
 from etgp_viz.core.flows import Flow
 from etgp_viz.core.network import FlowNetwork
+from etgp_viz.records import prior
 
 __all__ = [
     *("MODELS", "Dependence", "Latents", "Pivot", "Probabilities", "Processes"),
-    *("dependence", "flow_params", "joint_draws", "latents", "pivot", "processes"),
+    *("dependence", "flow_params", "joint_draws", "latents", "mixing_matrix", "pivot", "processes"),
     *("rewrite", "scale_network_params", "warp"),
 ]
 
@@ -65,7 +68,10 @@ MODELS = {
     "etgp": "ETGP: one latent",
     "independent": "C independent GPs",
     "tgp": "naive TGP: C latents",
+    "mixed": "L latents, mixed",
 }
+# Latents that can be mixed, at most.
+MAX_LATENTS = 4
 # Maps between processes span this many standard deviations of f₀(x) either side of 0, and have this
 # many points.
 REACH, GRID = 2.0, 81
@@ -78,8 +84,8 @@ class Latents:
     """The latents over x."""
 
     x: np.ndarray  # inputs [N]
-    values: np.ndarray  # [1, N] for ETGP, [C, N] for the others
-    is_shared: bool  # whether all classes have the same latent
+    values: np.ndarray  # [1, N] for ETGP, [L, N] if they are mixed, [C, N] for the others
+    is_shared: bool  # whether all classes have the same latents
     num_classes: int  # C
     at: float  # the marked input
     held: np.ndarray  # inputs and values through which the first latent passes [2, H]
@@ -155,8 +161,9 @@ def latents(
     num_classes: int,
     at: float = 0.0,
     held: np.ndarray | None = None,
+    num_latents: int = 1,
 ) -> Latents:
-    """The latents of a model: the first of the given draws, or the first C of them.
+    """The latents of a model: the first of the given draws, or the first L or C of them.
 
     Parameters
     ----------
@@ -164,6 +171,7 @@ def latents(
     x, at : inputs ``[N]``, and one to mark
     draws : of the kernel's process, at least C ``[L, N]``
     held : inputs and values that the first draw was given, to be shown ``[2, H]``
+    num_latents : L, if they are mixed
 
     Returns
     -------
@@ -171,10 +179,49 @@ def latents(
     """
     check_choice(model, "model", tuple(MODELS))
     check_count(num_classes, "num_classes", minimum=2, maximum=len(draws))
-    is_shared = model == "etgp"
-    values = draws[: 1 if is_shared else num_classes]
+    check_count(num_latents, "num_latents", maximum=len(draws))
+    is_shared = model in ("etgp", "mixed")
+    numbers = {"etgp": 1, "mixed": num_latents}
+    values = draws[: numbers.get(model, num_classes)]
     held = np.empty((2, 0)) if held is None else held
     return Latents(x, values, is_shared, num_classes, at, held)
+
+
+def mixing_matrix(num_classes: int, num_latents: int, amount: float, seed: int = 0) -> np.ndarray:
+    """Rows of length one, A_c = (cos φ, sin φ·v_c), with random directions v_c of their own.
+
+    Every mixture has the variance of one latent. With φ = 0 all classes have the first latent
+    alone, as in ETGP; with φ = 90° they have none of it.
+
+    Parameters
+    ----------
+    num_classes, num_latents : C, and L of at most `MAX_LATENTS`
+    amount, seed : φ as a share of 90°, from 0 to 1, and the seed of the directions
+
+    Returns
+    -------
+    array ``[C, L]``
+
+    Examples
+    --------
+    >>> mixing_matrix(2, 1, 0.5)
+    array([[1.],
+           [1.]])
+    >>> rows = mixing_matrix(3, 2, 0.5)
+    >>> (rows**2).round(6).tolist()
+    [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]
+    """
+    C = check_count(num_classes, "num_classes")
+    L = check_count(num_latents, "num_latents", maximum=MAX_LATENTS)
+    if check_nonnegative(amount, "amount") > 1.0:
+        fail("amount", "a number from 0 to 1", describe(amount))
+    if L == 1:
+        return np.ones((C, 1))
+    angle = 0.5 * np.pi * amount
+    # As many numbers for any L: the directions in the first latents stay when another is added.
+    v = prior.noise(seed, C, MAX_LATENTS - 1)[:, : L - 1]
+    v /= np.linalg.norm(v, axis=1, keepdims=True)
+    return np.concatenate([np.full((C, 1), np.cos(angle)), np.sin(angle) * v], axis=1)
 
 
 @check_shapes("x: [N]", "return: [samples..., C, N, P]")
@@ -245,22 +292,30 @@ def rewrite(
     return params / [stretch, 1.0] + np.stack([np.zeros_like(x), shift * np.sin(2.0 * x)], axis=-1)
 
 
-@check_shapes(
-    "latent: [broadcast batch...]", "params: [broadcast batch..., P]", "return: [batch...]"
-)
-def warp(model: str, flow: Flow, latent: np.ndarray, params: np.ndarray) -> np.ndarray:
+@check_shapes("params: [batch..., P]", "mixing: [C, L]")
+def warp(
+    model: str,
+    flow: Flow,
+    latent: np.ndarray,
+    params: np.ndarray,
+    mixing: np.ndarray | None = None,
+) -> np.ndarray:
     """The C processes: the latents themselves (independent GPs), or the latents under their flows.
 
     Parameters
     ----------
-    model, latent : a key of `MODELS`, and its latents ``[1, N]`` or ``[C, N]``, see `latents`
+    model, latent : a key of `MODELS`, and its latents ``[1, N]``, ``[L, N]`` or ``[C, N]``, see
+        `latents`
     flow, params : the family of maps, and raw parameters ``[..., C, N, P]``, see `flow_params`
+    mixing : A ``[C, L]``, if latents are mixed
 
     Returns
     -------
     array ``[..., C, N]``
     """
     check_choice(model, "model", tuple(MODELS))
+    if mixing is not None:
+        latent = mixing @ latent
     return latent if model == "independent" else flow.forward(latent, params).numpy()
 
 
@@ -287,7 +342,7 @@ def processes(
     return Processes(x, values, band, at, focus)
 
 
-@check_shapes("params: [C, P]", "draws: [C, S]", "values: [C]")
+@check_shapes("params: [C, P]", "draws: [C, S]", "values: [C]", "mixing: [C, L]")
 def pivot(
     model: str,
     flow: Flow,
@@ -298,6 +353,7 @@ def pivot(
     at: float,
     pivot: int = 0,
     focus: int | None = None,
+    mixing: np.ndarray | None = None,
 ) -> Pivot:
     """What the value of one process at one input says about the others.
 
@@ -308,6 +364,7 @@ def pivot(
         ``[C]``
     at : the input x
     pivot, focus : the class whose value is known, and the one shown against it; None for the next
+    mixing : A ``[C, L]``, if latents are mixed
 
     Returns
     -------
@@ -315,7 +372,8 @@ def pivot(
     """
     partner = (pivot + 1) % len(params) if focus in (None, pivot) else focus
     grid = maps = None
-    if model == "etgp":
+    is_first_alone = mixing is not None and bool(np.all(mixing == np.eye(1, mixing.shape[1])))
+    if model == "etgp" or is_first_alone:
         reach = REACH * np.sqrt(variance)
         low, high = np.sort(flow.forward([-reach, reach], params[pivot]).numpy())
         grid = np.linspace(low, high, GRID)
@@ -338,9 +396,14 @@ def _maps_of(flow: Flow) -> Callable[..., tf.Tensor]:
     return tf.function(maps, input_signature=signature, autograph=False)
 
 
-@check_shapes("params: [C, P]", "noise: [L, S]", "return: [C, S]")
+@check_shapes("params: [C, P]", "noise: [L, S]", "mixing: [C, K]", "return: [C, S]")
 def joint_draws(
-    model: str, flow: Flow, params: np.ndarray, variance: float, noise: np.ndarray
+    model: str,
+    flow: Flow,
+    params: np.ndarray,
+    variance: float,
+    noise: np.ndarray,
+    mixing: np.ndarray | None = None,
 ) -> np.ndarray:
     """Joint draws of all processes at one input.
 
@@ -349,13 +412,15 @@ def joint_draws(
     model, variance : a key of `MODELS`, and the variance of each latent at the input
     flow, params : the family of maps, and raw parameters of the C flows at the input ``[C, P]``
     noise : standard normal numbers, a row for each latent ``[L, S]`` (L ≥ 1 for ETGP, else L ≥ C)
+    mixing : A ``[C, L]``, if latents are mixed
 
     Returns
     -------
     array ``[C, S]``
     """
-    latent = np.sqrt(variance) * noise[: 1 if model == "etgp" else len(params)]
-    return warp(model, flow, latent, params[:, None])
+    numbers = {"etgp": 1, "mixed": 1 if mixing is None else mixing.shape[1]}
+    latent = np.sqrt(variance) * noise[: numbers.get(model, len(params))]
+    return warp(model, flow, latent, params[:, None], mixing)
 
 
 @check_shapes("draws: [C, S]")

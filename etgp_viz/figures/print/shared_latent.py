@@ -67,7 +67,11 @@ def _write_names(axes: Axes, x: float, ends: np.ndarray) -> None:
 def _draw_latents(axes: Axes, record: Latents) -> None:
     if record.is_shared:
         axes.plot(record.x, record.values[0], color=style.NEUTRAL, lw=4)
-        title = f"one latent f₀ for all {record.num_classes} classes"
+        for values, dash in zip(record.values[1:], DASHES[1:], strict=False):
+            axes.plot(record.x, values, color=style.NEUTRAL, lw=1.5, linestyle=dash)
+        number = len(record.values)
+        latents = "one latent f₀" if number == 1 else f"{number} latents (thick: the first), mixed,"
+        title = f"{latents} for all {record.num_classes} classes"
     else:
         _draw_classes(axes, record.x, record.values, lw=1)
         title = f"{record.num_classes} latents, one for each class"

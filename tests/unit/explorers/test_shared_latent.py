@@ -251,3 +251,25 @@ def test_undo_takes_back_one_change_at_a_time(explorer):
     assert (explorer.state.held, explorer.state.classes) == ((), 3)
     explorer._on_message({"do": "undo"})
     assert explorer.state.classes == 4
+
+
+def test_mixed_latents_turn_the_line_into_a_cloud(explorer):
+    """Mixing 0 is ETGP; with more of it, one class no longer determines another."""
+    explorer.set(flow="linear", network_seed=0)
+    shared, line = lines(explorer), explorer.records["pivot"].draws
+    explorer.set(model="mixed", mixing=0.0)
+    np.testing.assert_array_equal(lines(explorer), shared)
+    np.testing.assert_array_equal(explorer.records["pivot"].draws, line)
+    assert "f¹ determines all others" in explorer.summary
+    explorer.set(mixing=0.4, latents=3)
+    assert explorer.records["pivot"].maps is None
+    assert "but does not determine them" in explorer.summary
+    assert explorer.title(explorer.state).startswith("Three latents, four classes")
+    f0 = drawn(explorer, "latents", "latent f₀(x)").y
+    others = [drawn(explorer, "latents", f"latent {name}(x)") for name in ("f₂", "f₃", "f₄")]
+    assert [trace.visible for trace in others] == [True, True, False]
+    mixing = shared_latent.mixing_matrix(4, 3, 0.4, seed=0)
+    mixture = mixing @ np.array([f0, *(trace.y for trace in others[:2])])
+    theta = prior.random_network(flows.Linear(), 4, seed=0)(X[:, None]).numpy()
+    expected = theta[:, :, 0].T * mixture + theta[:, :, 1].T
+    np.testing.assert_allclose(lines(explorer), expected, atol=1e-4)
