@@ -316,14 +316,15 @@ def test_slides_leave_out_what_a_hall_does_not_need(executed):
 
 def test_a_long_list_goes_on_with_its_numbers():
     items = [f"{number}. {'word ' * 40}" for number in range(1, 6)]
-    page = slides(new_notebook(cells=[new_markdown_cell("\n".join(items))]), NOTEBOOKS)
+    text = "\n".join(["# Title\n", *items])
+    page = slides(new_notebook(cells=[new_markdown_cell(text)]), NOTEBOOKS)
     body = page.partition("<main>")[2].partition("</main>")[0]
     counts = [section.count("<li>") for section in body.split("<section")[1:]]
     assert sum(counts) == 5
     assert 1 < len(counts) < 5
     starts = [int(start) for start in re.findall(r"<ol start='(\d+)'>", body)]
     assert starts == [1 + sum(counts[:k]) for k in range(1, len(counts))]
-    short = slides(new_notebook(cells=[new_markdown_cell("1. a\n2. b")]), NOTEBOOKS)
+    short = slides(new_notebook(cells=[new_markdown_cell("# Title\n\n1. a\n2. b")]), NOTEBOOKS)
     assert "start=" not in short.partition("<main>")[2].partition("</main>")[0]
 
 
