@@ -100,8 +100,8 @@ class DigitReader(widgets.VBox):
 class CostOfClasses(small_figures.OneIdea):
     """Seconds of one training step of two models, for C from 3 to 100.
 
-    The times come from the reference race. Beyond its largest C they follow the cost model that
-    was fitted to it, and the sentence says so.
+    The times follow the cost model that was fitted to the reference race, and the sentence says
+    so, and up to which C the race went.
     """
 
     models = ("etgp-linear", "svgp-separate")
@@ -152,13 +152,8 @@ class CostOfClasses(small_figures.OneIdea):
     def _words(self, classes: float) -> str:
         etgp, svgp = self.seconds(classes)
         number = small_figures.number
-        beyond = (
-            f" (Measured up to C = {self.measured}; beyond that, the fitted cost model.)"
-            if classes > self.measured
-            else ""
-        )
         return (
             f"With {small_figures.dragged(int(classes))} classes, a training step of the SVGP "
             f"takes {number(f'{svgp / etgp:.0f}', small_figures.RED)} times as long as one of the "
-            f"ETGP.{beyond}"
+            f"ETGP. (By a cost model that was fitted to times measured up to C = {self.measured}.)"
         )

@@ -197,7 +197,7 @@ def switch_off_units(rate: float = 0.4) -> OneIdea:
     def say(which: float) -> str:
         on = int(mask(which).sum())
         off = (
-            f"{dragged(5 - on)} of 5 hidden units are switched off"
+            f"{dragged(5 - on)} of 5 hidden units {'is' if on == 4 else 'are'} switched off"
             if which
             else f"{dragged('All')} units are on"
         )

@@ -39,7 +39,7 @@ class SharedLatentState:
         "classes C", 2, MAX_CLASSES, group="Model", effect="more classes; the first ones stay"
     ))  # fmt: skip
     latents: int = controlled(2, Whole(
-        "latents L", 1, shared_latent.MAX_LATENTS, group="Model", when=session.is_mixed,
+        "number of latents", 1, shared_latent.MAX_LATENTS, group="Model", when=session.is_mixed,
         effect="another latent to mix in; the first ones stay",
     ))  # fmt: skip
     mixing: float = controlled(0.4, Number(

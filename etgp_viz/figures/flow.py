@@ -123,19 +123,19 @@ def _update_parameters(fig: go.Figure, record: Parameters, refit: bool = False) 
 
 @Picture
 def flow_map(record: Marginal) -> go.Figure:
-    """g = G(f), |dG/df| and f = G⁻¹(g): the inverse is the map with its axes swapped."""
+    """g = G(f₀), |dG/df₀| and f₀ = G⁻¹(g): the inverse is the map with its axes swapped."""
     lines = (
-        ("no change, g = f", style.NEUTRAL, {"dash": "dot", "width": 1.5}),
-        ("map G(f)", WARPED, {"width": 3.5}),
-        ("slope |dG/df|", SLOPE, {"dash": "dashdot"}),
+        ("no change, g = f₀", style.NEUTRAL, {"dash": "dot", "width": 1.5}),
+        ("map G(f₀)", WARPED, {"width": 3.5}),
+        ("slope |dG/df₀|", SLOPE, {"dash": "dashdot"}),
         ("inverse G⁻¹", INVERSE, {"dash": "dash"}),
     )
     return plotting.figure(
         [plotting.line(record.f, record.f, name, colour, **look) for name, colour, look in lines],
         330,
         {"r": 20, "t": 50},
-        xaxis=plotting.axis("f (inverse: g)", range=[record.f[0], record.f[-1]]),
-        yaxis=plotting.axis("g = G(f) (inverse: f)"),
+        xaxis=plotting.axis("f₀ (inverse: g)", range=[record.f[0], record.f[-1]]),
+        yaxis=plotting.axis("g = G(f₀) (inverse: f₀)"),
     )
 
 

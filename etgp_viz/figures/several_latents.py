@@ -13,9 +13,14 @@ from etgp_viz.figures.plotting import Picture
 if TYPE_CHECKING:
     from etgp_viz.records.several_latents import Ties
 
-__all__ = ["latent_ties", "words"]
+__all__ = ["count_of", "latent_ties", "words"]
 
 COLOUR, GAP = style.PALETTE[4], 0.07
+
+
+def count_of(latents: int) -> str:
+    """The number of latents, in words: "1 latent", "2 latents"."""
+    return f"{latents} latent{'s' if latents > 1 else ''}"
 
 
 def words(record: Ties) -> list[str]:
@@ -23,7 +28,7 @@ def words(record: Ties) -> list[str]:
     columns = record.latents, record.correlation, record.estimate, record.error
     return [
         plotting.heading_text(
-            f"L = {latents}: correlation {plotting.signed(exact)}",
+            f"{count_of(latents)}: correlation {plotting.signed(exact)}",
             f"draws: {plotting.signed(estimate)} ± {error:.2f}",
         )
         for latents, exact, estimate, error in zip(*columns, strict=True)
@@ -44,7 +49,7 @@ def latent_ties(record: Ties) -> go.Figure:
         title = f"{style.process(1)}(x)" if not panel else ""
         axes[f"yaxis{panel}"] = plotting.axis(title, anchor=f"x{panel}", nticks=5)
     traces = [
-        plotting.dots(f"L = {latents}", COLOUR, 5, "%{x:.2f}, %{y:.2f}", opacity=0.6).update(
+        plotting.dots(count_of(latents), COLOUR, 5, "%{x:.2f}, %{y:.2f}", opacity=0.6).update(
             xaxis=f"x{panel}", yaxis=f"y{panel}"
         )
         for latents, panel in zip(record.latents, panels, strict=True)

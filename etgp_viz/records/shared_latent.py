@@ -68,7 +68,7 @@ MODELS = {
     "etgp": "ETGP: one latent",
     "independent": "C independent GPs",
     "tgp": "naive TGP: C latents",
-    "mixed": "L latents, mixed",
+    "mixed": "several latents, mixed",
 }
 # Latents that can be mixed, at most.
 MAX_LATENTS = 4

@@ -36,6 +36,7 @@ class Stills:
         names = [name for name, _ in still["figures"]]
         wide = [name for name in names if name in still["wide"]]
         shown = plots or (wide or names)[:MAIN_PLOTS]
+        still["tabs"] = {}  # the page says what it shows
         still["figures"] = [[name, figure] for name, figure in still["figures"] if name in shown]
         for frame in still["frames"]:
             frame["changes"] = {k: step for k, step in frame["changes"].items() if k in shown}

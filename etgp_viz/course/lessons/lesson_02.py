@@ -135,7 +135,7 @@ DENSITY = Exercise(
     prompt=(
         "Write `log_density(g, flow, params)`: the logarithm of the density of G(f₀) at the "
         "values in the array `g`, where f₀ is standard normal. Use `flow.inverse(g, params)` and "
-        "`flow.log_derivative(f, params)`, and `norm.logpdf` for the standard normal. (`params` "
+        "`flow.log_derivative(f0, params)`, and `norm.logpdf` for the standard normal. (`params` "
         "is whatever the flow needs; just pass it on.)"
     ),
     stub="def log_density(g, flow, params):\n    return ...",
@@ -163,28 +163,28 @@ DENSITY = Exercise(
         ),
         "slope at the wrong place": Mistake(
             lambda: _density(lambda log_p, g, f, log_slope: log_p(f) - log_slope(g)),
-            "Take the slope dG/df at f = G⁻¹(g), not at g.",
+            "Take the slope dG/df₀ at f₀ = G⁻¹(g), not at g.",
         ),
         "no inverse": Mistake(
             lambda: _density(lambda log_p, g, f, log_slope: log_p(g) - log_slope(g)),
-            "The inverse is missing: g is a value after the flow. First find the f that it came "
+            "The inverse is missing: g is a value after the flow. First find the f₀ that it came "
             "from.",
         ),
     },
     hints=(
-        "Three steps: go back to f, take the density there, correct for the stretching.",
-        "f = flow.inverse(g, params); then log N(f; 0, 1) and log |dG/df| at this f.",
-        "Stretching makes a density lower, so subtract: norm.logpdf(f) - "
-        "flow.log_derivative(f, params)",
+        "Three steps: go back to f₀, take the density there, correct for the stretching.",
+        "f0 = flow.inverse(g, params); then log N(f₀; 0, 1) and log |dG/df₀| at this f₀.",
+        "Stretching makes a density lower, so subtract: norm.logpdf(f0) - "
+        "flow.log_derivative(f0, params)",
     ),
     solution=(
         "def log_density(g, flow, params):\n"
-        "    f = flow.inverse(g, params)\n"
-        "    return norm.logpdf(f) - flow.log_derivative(f, params)"
+        "    f0 = flow.inverse(g, params)\n"
+        "    return norm.logpdf(f0) - flow.log_derivative(f0, params)"
     ),
     explanation=(
-        "The mass in a small interval stays the same while the interval becomes |dG/df| times as "
-        "long, so the density is divided by |dG/df|. In logarithms, this is a subtraction."
+        "The mass in a small interval stays the same while the interval becomes |dG/df₀| times as "
+        "long, so the density is divided by |dG/df₀|. In logarithms, this is a subtraction."
     ),
     properties={"For a TANH flow the density has mass one.": _has_mass_one},
 )
@@ -351,7 +351,7 @@ MATCH = Exercise(
     ),
     explanation=(
         "G takes quantiles to quantiles, so three quantiles are three equations for three numbers: "
-        "with tails 1, G(f) = scale·(f·cosh(skew) − √(1 + f²)·sinh(skew)) + shift."
+        "with tails 1, G(f₀) = scale·(f₀·cosh(skew) − √(1 + f₀²)·sinh(skew)) + shift."
     ),
 )
 

@@ -441,7 +441,7 @@ LESSON = Lesson(
         "from etgp_viz.course.lessons.lesson_04 import hidden_covariance\n\n"
         "x = np.linspace(-3, 3, 25)\n"
         f'K = prior.covariance_matrix(prior.kernel("{KERNEL}"), x)  # of f₀ at 25 inputs\n'
-        "target = hidden_covariance()  # for the last exercise"
+        "target = hidden_covariance()  # for exercise 04.5"
     ),
     exercises=(PREDICT, PIVOT, WRITE, BENT, MATCH, CONSTANT_CLASSIFIER, NEVER_INDEPENDENT),
     teaching={

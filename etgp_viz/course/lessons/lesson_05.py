@@ -413,7 +413,8 @@ LESSON = Lesson(
         "": (
             "**Timing** (80 minutes): Touch 3, warm-up 2, Predict 5, Play 8, inducing points with "
             "05.2 12, the bound with 05.3 14, quadrature with 05.4 and 05.5 12, training 8, "
-            "dropout and far away with 05.7 10, what labels cannot see 4, Reflect 2. With only 45 "
+            "dropout and far away with 05.7 10, what labels cannot see 4, Reflect 2. In two "
+            "sittings, which is more comfortable, break before *Code: training*. With only 45 "
             "minutes, give 05.4 as homework and leave out natural gradients and everything after "
             "PE and BA except the dropout table."
         ),

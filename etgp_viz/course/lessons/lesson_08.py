@@ -32,8 +32,8 @@ PREDICT = Exercise(
     prompt=(
         "One network outputs the parameters of all flows. Of the paper's data sets, the one with "
         f"the most classes has C = {CLASSES}. How wide is the network's last layer with LINEAR "
-        "flows, a·f + b; with TANH flows of one step, f plus 4 elements "
-        "height·tanh(steepness·(f + centre)); and with TANH flows of three such steps, one after "
+        "flows, a·f₀ + b; with TANH flows of one step, f₀ plus 4 elements "
+        "height·tanh(steepness·(f₀ + centre)); and with TANH flows of three such steps, one after "
         "the other?"
     ),
     stub='prediction = {"LINEAR": None, "TANH, length 1": None, "TANH, length 3": None}',
@@ -112,10 +112,11 @@ FLOW = Exercise(
     id="08.2",
     kind="write-a-function",
     prompt=(
-        "Here is a flow that this package does not have: G(f) = sign(f)·(exp(rate·|f|) − 1)/rate, "
-        "with a rate above 0. It leaves small values almost unchanged and swells large ones. Write "
-        "`swell(f, rate)`, which returns an array of shape [3, N]: the map G(f), its inverse at "
-        "the same numbers, and the logarithm of its slope, log |dG/df|, at f."
+        "Here is a flow that this package does not have: G(f₀) = sign(f₀)·(exp(rate·|f₀|) − "
+        "1)/rate, with a rate above 0. It leaves small values almost unchanged and swells large "
+        "ones. Write `swell(f, rate)`, which takes N numbers `f` and returns an array of shape "
+        "[3, N]: the map at these numbers, the inverse of the map at the same numbers, and the "
+        "logarithm of the slope of the map, log |dG/df₀|, there."
     ),
     stub="def swell(f, rate):\n    return ...",
     name="swell",
@@ -149,18 +150,18 @@ FLOW = Exercise(
         ),
         "one over": Mistake(
             lambda: _with_row(1, lambda f, rate: 1.0 / swell(f, rate)[0]),
-            "The inverse of a map is not its reciprocal. Solve g = G(f) for f.",
+            "The inverse of a map is not its reciprocal. Solve g = G(f₀) for f₀.",
         ),
         "the rate forgotten in the inverse": Mistake(
             lambda: _with_row(1, lambda f, rate: np.sign(f) * np.log1p(np.abs(f)) / rate),
-            "Multiply g by the rate before the logarithm: rate·|g| + 1 = exp(rate·|f|).",
+            "Multiply g by the rate before the logarithm: rate·|g| + 1 = exp(rate·|f₀|).",
         ),
     },
     hints=(
-        "Take f > 0 first. Then g = (exp(rate·f) − 1)/rate; solve it for f, and differentiate it "
-        "with respect to f.",
-        "f = log(1 + rate·g)/rate, and dg/df = exp(rate·f). For negative numbers, use |f| and then "
-        "restore the sign.",
+        "Take f₀ > 0 first. Then g = (exp(rate·f₀) − 1)/rate; solve it for f₀, and differentiate "
+        "it with respect to f₀.",
+        "f₀ = log(1 + rate·g)/rate, and dg/df₀ = exp(rate·f₀). For negative numbers, use |f₀| and "
+        "then restore the sign.",
         "With size = np.abs(f) and sign = np.sign(f), stack sign * np.expm1(rate * size) / rate, "
         "sign * np.log1p(rate * size) / rate, and rate * size.",
     ),
@@ -381,10 +382,10 @@ COUNTEREXAMPLE = Exercise(
     id="08.5",
     kind="counterexample",
     prompt=(
-        "One element of a TANH flow is G(f) = f + height·tanh(steepness·f). A colleague removes "
+        "One element of a TANH flow is G(f₀) = f₀ + height·tanh(steepness·f₀). A colleague removes "
         "the softplus and lets the network output any height and any steepness: “It is still a "
         "flow.” Show that it is not: give a height and a steepness with which G falls somewhere, "
-        "so that two different f have the same image."
+        "so that two different values of f₀ have the same image."
     ),
     stub='element = {"height": ..., "steepness": ...}',
     name="element",
@@ -393,27 +394,27 @@ COUNTEREXAMPLE = Exercise(
     mistakes={
         "an element of zero": Mistake(
             lambda: _BUMP.named(0.0, 1.0),
-            "With a height or a steepness of 0, G is f itself, the best-behaved flow there is.",
+            "With a height or a steepness of 0, G is f₀ itself, the best-behaved flow there is.",
         ),
         "both positive": Mistake(
             lambda: _BUMP.named(1.0, 1.0),
-            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f): when "
-            "is that below 0 somewhere?",
+            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f₀): "
+            "when is that below 0 somewhere?",
         ),
         "negative but flat": Mistake(
             lambda: _BUMP.named(-0.5, 1.0),
-            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f): when "
-            "is that below 0 somewhere?",
+            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f₀): "
+            "when is that below 0 somewhere?",
         ),
         "both negative": Mistake(
             lambda: _BUMP.named(-2.0, -1.0),
-            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f): when "
-            "is that below 0 somewhere?",
+            "This map rises everywhere. Its slope is 1 + height·steepness/cosh²(steepness·f₀): "
+            "when is that below 0 somewhere?",
         ),
     },
     hints=(
         "Where is tanh steepest? Look at the slope of G there.",
-        "At f = 0 the slope of G is 1 + height·steepness.",
+        "At f₀ = 0 the slope of G is 1 + height·steepness.",
         "Make height·steepness smaller than −1, such as height −2 and steepness 1.",
     ),
     solution='element = {"height": -2, "steepness": 1}',

@@ -106,9 +106,9 @@ FORMULA = Exercise(
     kind="write-a-function",
     prompt=(
         "Write `mixed_correlation(weights, scales, variances)`: the correlation at one input of "
-        "the two classes fᶜ = a·(weighted sum of the latents) + b. `weights` has shape [2, L], one "
-        "row for each class, `scales` holds the two a, and `variances` those of the L independent "
-        "latents at this input. The result is one number."
+        "the two classes fᶜ = a·(weighted sum of the latents) + b. `weights` has a row for "
+        "each of the two classes and a column for each latent, `scales` holds the two a, and "
+        "`variances` those of the independent latents at this input. The result is one number."
     ),
     stub="def mixed_correlation(weights, scales, variances):\n    return ...",
     name="mixed_correlation",
@@ -145,7 +145,7 @@ FORMULA = Exercise(
                     np.sign(np.prod(scales) * np.prod(weights[:, 0]))
                 )
             ),
-            "This is the answer for one latent. Sum over all L of them.",
+            "This is the answer for one latent. Sum over all of them.",
         ),
     },
     hints=(

@@ -17,6 +17,8 @@ __all__ = ["budget", "execute", "instructor", "student"]
 
 #: tag of the cells that lead to Google Colab and Binder, or install there: see tools/colab_cells.py
 COLAB = "colab"
+#: in the addresses of these cells as long as nobody has said where the course is published
+NOWHERE = "/OWNER/"
 #: first words of a note for the instructor
 MARK = "For the instructor"
 #: seconds in which a lesson must run, where that is not the usual minute
@@ -27,9 +29,12 @@ _BOX = '<div style="border-left: 6px solid #CC79A7; padding-left: 1em">'
 
 
 def student(notebook: NotebookNode) -> NotebookNode:
-    """The notebook as it is shipped, without outputs and execution counts."""
+    """The notebook as it is shipped, without outputs, execution counts and links to nowhere."""
     stripped = copy.deepcopy(notebook)
     stripped.metadata.pop("widgets", None)
+    stripped.cells = [
+        cell for cell in stripped.cells if not (is_for_colab(cell) and NOWHERE in cell.source)
+    ]
     for cell in stripped.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None

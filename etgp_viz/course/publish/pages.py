@@ -184,11 +184,9 @@ def _with_folds(pieces: Iterable[Piece]) -> Iterator[Piece]:
 def _text_piece(token: dict[str, Any], rendered: str) -> Piece:
     if token["type"] == "heading":
         return Piece("heading", rendered, token["attrs"]["level"], 2.0)
-    words = re.sub(r"<annotation.*?</annotation>|<[^>]+>", "", rendered)
     breaks = len(re.findall(r"<(?:li|tr|br|pre)\b", rendered))
-    lines = sum(1 + len(line) // LINE_LENGTH for line in words.splitlines() if line.strip())
     tall = 2.0 * rendered.count('display="block"')
-    return Piece("text", rendered, 0, max(lines, breaks) + tall + 0.5)
+    return Piece("text", rendered, 0, max(_height(rendered), breaks) + tall + 0.5)
 
 
 class Renderer:
@@ -212,7 +210,7 @@ class Renderer:
             kind = "exercise" if is_exercise(cell) else "code"
             height = 1.0 + cell.source.count("\n")
             yield Piece(kind, self._highlight(cell.source), lines=height)
-            for output in cell.outputs:
+            for output in _joined(cell.outputs):
                 yield from self._output(output)
 
     def _output(self, output: NotebookNode) -> Iterator[Piece]:
@@ -255,16 +253,21 @@ class Renderer:
         return f"<div class='still'><div class='plots'>{plots}</div>{content}</div>"
 
     def explorer(self, still: dict[str, Any]) -> str:
-        """An explorer with title, summary, one slider and its plots; see stills.js."""
+        """An explorer with title, summary, one slider and its plots; see stills.js.
+
+        Above the plots stand the names of the tabs on which the notebook shows them.
+        """
         frames, start = still["frames"], still["start"]
         opening, number = frames[start], next(self._ids)
         stories = "".join(
             f"<dt>{html.escape(name)}</dt><dd>{html.escape(story)}</dd>"
             for name, story in still["stories"]
         )
-        plots = "".join(
-            self._plot(name, figure, name in still["wide"]) for name, figure in still["figures"]
-        )
+        plots, tabs, above = "", still.get("tabs", {}), ""
+        for name, figure in still["figures"]:
+            tab = tabs.get(name, "")
+            plots += f"<p class='tab'>{html.escape(tab)}</p>" if tab != above else ""
+            plots, above = plots + self._plot(name, figure, name in still["wide"]), tab
         frames = [{**frame, "changes": [*frame["changes"].items()]} for frame in frames]
         names, figures = zip(*still["figures"], strict=True)
         content = self._json(figures, names, frames)
@@ -289,6 +292,18 @@ class Renderer:
         # A closing tag inside would end the script.
         text = json.dumps(content, separators=(",", ":")).replace("</", "<\\/")
         return f"<script type='application/json'>{text}</script>"
+
+
+def _joined(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
+    """Outputs in which lines that were printed one after the other are one."""
+    joined: list[NotebookNode] = []
+    for output in outputs:
+        last = joined[-1] if joined else {}
+        if output.output_type == "stream" and output.name == last.get("name"):
+            joined[-1] = NotebookNode({**last, "text": last["text"] + output.text})
+        else:
+            joined.append(output)
+    return joined
 
 
 def _printed_output(text: str) -> Piece:
@@ -407,7 +422,34 @@ def _projected(pieces: Iterable[Piece]) -> Iterator[Piece]:
     for piece in pieces:
         if piece.kind == "code" and has_plots:
             continue
-        yield replace(piece, html=_main_plots(piece.html)) if piece.kind == "explorer" else piece
+        if piece.kind == "explorer":
+            yield replace(piece, html=_main_plots(piece.html))
+        else:
+            yield from _parts_of_a_list(piece)
+
+
+def _parts_of_a_list(piece: Piece) -> Iterator[Piece]:
+    """A list that does not fit on a slide as several, each as long as fits; or the piece itself."""
+    found = re.fullmatch(r"<([ou]l)>(.*)</\1>", piece.html.strip(), flags=re.DOTALL)
+    if piece.lines <= LINES or not found or re.search(r"<[ou]l", found[2]):
+        yield piece
+        return
+    kind, items = found[1], re.findall(r"<li>.*?</li>", found[2], flags=re.DOTALL)
+    first = 0
+    while first < len(items):
+        last, lines = first, 0.5
+        while last < len(items) and (last == first or lines + _height(items[last]) <= LINES):
+            lines += _height(items[last])
+            last += 1
+        opening = f"<ol start='{first + 1}'>" if kind == "ol" and first else f"<{kind}>"
+        yield Piece("text", f"{opening}{''.join(items[first:last])}</{kind}>", lines=lines)
+        first = last
+
+
+def _height(text: str) -> float:
+    """Lines of running text, in HTML."""
+    words = re.sub(r"<annotation.*?</annotation>|<[^>]+>", "", text)
+    return float(sum(1 + len(line) // LINE_LENGTH for line in words.splitlines() if line.strip()))
 
 
 def _main_plots(still: str) -> str:
@@ -416,7 +458,7 @@ def _main_plots(still: str) -> str:
     kept = ([plot for plot in plots if "plot wide" in plot] or plots)[:PLOTS]
     for plot in plots:
         still = still if plot in kept else still.replace(plot, "", 1)
-    return re.sub(r"<details>.*?</details>", "", still, flags=re.DOTALL)
+    return re.sub(r"<details>.*?</details>|<p class='tab'>.*?</p>", "", still, flags=re.DOTALL)
 
 
 def _is_plot(piece: Piece) -> bool:

@@ -50,12 +50,22 @@ def explorer_still(explorer: "Explorer", name: str = "") -> dict[str, Any]:
         "frames": list(frames),
         "figures": [[key, figure] for key, figure in drawn[start].items()],
         "wide": list(explorer.full_width),
+        "tabs": _tabs(explorer),
         "stories": [
             [words, preset.story]
             for words, preset in explorer.presets.items()
             if not preset.steps  # a tour needs a kernel
         ],
     }
+
+
+def _tabs(explorer: "Explorer") -> dict[str, str]:
+    """Name of each picture → the first tab on which the notebook shows it."""
+    tabs: dict[str, str] = {}
+    for tab, rows in explorer.views.items():
+        for name in " ".join(rows).split():
+            tabs.setdefault(name, tab)
+    return tabs
 
 
 def figure_still(figure: BaseFigure) -> dict[str, Any]:

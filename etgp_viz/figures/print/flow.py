@@ -61,9 +61,9 @@ def _draw_paths(axes: Axes, record: WarpedPaths) -> None:
 
 def _draw_map(axes: Axes, record: Marginal) -> None:
     axes.plot(record.f, record.f, ":", color=style.NEUTRAL, label="no change")
-    axes.plot(record.f, record.g, color=WARPED, label="map G(f)")
-    axes.plot(record.f, record.slope, "-.", color=SLOPE, label="slope |dG/df|")
-    axes.set(title=f"the flow at x = {record.at:.2f}", xlabel="f", ylabel="g = G(f)")
+    axes.plot(record.f, record.g, color=WARPED, label="map G(f₀)")
+    axes.plot(record.f, record.slope, "-.", color=SLOPE, label="slope |dG/df₀|")
+    axes.set(title=f"the flow at x = {record.at:.2f}", xlabel="f₀", ylabel="g = G(f₀)")
     axes.legend(frameon=False, fontsize="small")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from etgp_viz.figures import style
-from etgp_viz.figures.several_latents import COLOUR
+from etgp_viz.figures.several_latents import COLOUR, count_of
 
 if TYPE_CHECKING:
     from etgp_viz.records.several_latents import Ties
@@ -23,7 +23,7 @@ def latent_ties(record: Ties) -> Figure:
         panels, record.latents, record.values, record.correlation, strict=True
     ):
         axes.plot(x, y, ".", color=COLOUR, alpha=0.6)
-        axes.set(title=f"L = {latents}: correlation {correlation:.2f}")
+        axes.set(title=f"{count_of(latents)}: correlation {correlation:.2f}")
         axes.set_xlabel(f"{style.process(0)}(x)")
     panels[0].set_ylabel(f"{style.process(1)}(x)")
     return fig

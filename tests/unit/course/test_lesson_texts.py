@@ -112,6 +112,7 @@ GREEK = {
     r"\theta": "θ",
     r"\mu": "µ",
     r"\ell": "ℓ",
+    r"\Phi": "Φ",
 }
 
 
@@ -193,6 +194,9 @@ COLLISIONS = {
     "N(m, s^2)": "a deviation, besides a slope",
     "L\\,w": "whitened values, besides weights of a quadrature",
     "swell(f, b)": "a rate, besides a shift",
+    "G(f)": "what goes into a flow, besides the warped process",
+    "f_L": "the last of several latents, besides a Cholesky factor",
+    "L = 1": "the number of latents, besides a Cholesky factor",
 }
 
 

@@ -68,9 +68,11 @@ def test_students_get_no_solution(built, number):
     assert leaks(notebook, number) == []
     assert notebooks.MARK not in json.dumps(notebook)
     assert all(not cell.get("outputs") for cell in notebook.cells)
-    assert [cell.source for cell in notebook.cells] == [
-        cell.source for cell in notebook_of(NOTEBOOKS, number).cells
-    ]
+    sources, shipped = (
+        [cell.source for cell in each.cells if not notebooks.is_for_colab(cell)]
+        for each in (notebook, notebook_of(NOTEBOOKS, number))
+    )
+    assert sources == shipped
 
 
 @each_lesson
@@ -228,6 +230,7 @@ def executed():
     explorer = {
         "slider": "scale a", "start": 0, "frames": frames, "stories": [["A story", "Look & see."]],
         "figures": [["paths", figure], ["more", figure], ["third", figure]], "wide": ["paths"],
+        "tabs": {"paths": "Draws", "more": "More", "third": "More"},
     }  # fmt: skip
 
     def code(source, *outputs, tags=()):
@@ -245,6 +248,7 @@ def executed():
             code("x = ...\n\ncheck('99.1', x)", shown(**{stills.PERSONAL: {}}), tags=["exercise"]),
             code("progress()", shown(**{stills.PERSONAL: {}})),
             code("print('<b>')", new_output("stream", name="stdout", text="<b>\n"),
+                 new_output("stream", name="stdout", text="and on\n"),
                  new_output("stream", name="stderr", text="a warning")),
             code("widget", shown(**{"application/vnd.jupyter.widget-view+json": {}})),
         ]
@@ -257,12 +261,15 @@ def test_a_handout_holds_everything(executed):
     assert "<math><semantics><msub><mi>K" in body.replace("<mrow>", "")
     assert 'href="04.html#x"' in body
     assert len(re.findall(r"class='plot[ ']", body)) == 4
+    assert re.findall(r"<p class='tab'>(\w+)</p><div class='[\w ]+' data-name='(\w+)'", body) == [
+        ("Draws", "paths"), ("More", "more"),
+    ]  # fmt: skip
     assert "id='slider-1'" in body
     assert "Look &amp; see." in body
     words = re.sub(r"<[^>]+>", "", body)
     assert "check(" in words
     assert "progress()" not in words
-    assert "&lt;b&gt;" in body
+    assert "<pre class='printed'>&lt;b&gt;\nand on</pre>" in body  # printed in two goes
     assert "a warning" not in body
     assert "works only in the notebook" in body
     content = re.findall(r"<script type='application/json'>(.*?)</script>", body)
@@ -273,6 +280,16 @@ def test_a_page_has_no_cells_for_colab(executed):
     plain = handout(executed, NOTEBOOKS), slides(executed, NOTEBOOKS)
     executed.cells[1:1] = colab_cells("99_small.ipynb")
     assert (handout(executed, NOTEBOOKS), slides(executed, NOTEBOOKS)) == plain
+
+
+def test_no_copy_leads_to_an_owner_who_is_not_there(executed):
+    executed.cells[1:1] = links = colab_cells("99_small.ipynb")
+    for cell in links:
+        cell.source = cell.source.replace("/OWNER/", "/somebody/")
+    assert sum(map(notebooks.is_for_colab, notebooks.student(executed).cells)) == len(links) == 2
+    for cell in links:
+        cell.source = cell.source.replace("/somebody/", "/OWNER/")
+    assert not any(map(notebooks.is_for_colab, notebooks.student(executed).cells))
 
 
 def test_a_page_asks_for_nothing(executed):
@@ -290,10 +307,25 @@ def test_slides_leave_out_what_a_hall_does_not_need(executed):
     assert "check(" in words
     assert "import numpy" not in words
     assert "Explorer()" not in words
+    assert "class='tab'" not in body
     assert re.findall(r"data-name='(\w+)'", body) == ["paths"]  # the wide ones, if there are any
     executed.cells[0].metadata["slideshow"] = {"slide_type": "skip"}
     body = slides(executed, NOTEBOOKS).partition("<main>")[2].partition("</main>")[0]
     assert "<math" not in body
+
+
+def test_a_long_list_goes_on_with_its_numbers():
+    items = [f"{number}. {'word ' * 40}" for number in range(1, 6)]
+    text = "\n".join(["# Title\n", *items])
+    page = slides(new_notebook(cells=[new_markdown_cell(text)]), NOTEBOOKS)
+    body = page.partition("<main>")[2].partition("</main>")[0]
+    counts = [section.count("<li>") for section in body.split("<section")[1:]]
+    assert sum(counts) == 5
+    assert 1 < len(counts) < 5
+    starts = [int(start) for start in re.findall(r"<ol start='(\d+)'>", body)]
+    assert starts == [1 + sum(counts[:k]) for k in range(1, len(counts))]
+    short = slides(new_notebook(cells=[new_markdown_cell("# Title\n\n1. a\n2. b")]), NOTEBOOKS)
+    assert "start=" not in short.partition("<main>")[2].partition("</main>")[0]
 
 
 def test_slides_are_cut_where_a_screen_is_full():

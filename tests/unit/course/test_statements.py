@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import toeplitz
 from scipy.special import log_softmax, ndtr
 
-from etgp_viz import build
+from etgp_viz import build, explorers
 from etgp_viz.backend import gpflow, tf
 from etgp_viz.core.flows import SinhArcsinh
 from etgp_viz.course.lessons.lesson_05 import READ, example_model
@@ -32,6 +32,19 @@ def everywhere(text: str) -> list[str]:
     texts = {path.stem: prose(path) for path in NOTEBOOKS}
     texts |= {path.stem: path.read_text(encoding="utf-8") for path in modules}
     return [name for name, found in texts.items() if text in found]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_tabs_and_presets_that_a_lesson_names_exist(path):
+    """In one of the explorers that the lesson opens."""
+    kinds = [getattr(explorers, name) for name in explorers.__all__ if name in path.read_text()]
+    for word, known in (
+        ("tab", {view for kind in kinds for view in kind.views}),
+        ("preset", {preset for kind in kinds for preset in kind.presets}),
+    ):
+        pairs = re.findall(rf"{word}s? \*([^*]+)\*(?: and \*([^*]+)\*)?", prose(path))
+        named = {name.strip() for pair in pairs for name in pair if name}
+        assert named <= known, named - known
 
 
 # Lessons 01, 02 and 04 ------------------------------------------------------------------------

@@ -30,14 +30,14 @@ def test_the_picture_shows_the_draws_and_their_correlation():
     fig = latent_ties.make(record)
     for k, trace in enumerate(fig.data):
         np.testing.assert_allclose([trace.x, trace.y], record.values[k])
-    assert "L = 2: correlation 0.54" in fig.layout.annotations[1].text
+    assert "2 latents: correlation 0.54" in fig.layout.annotations[1].text
     assert tuple(fig.layout.xaxis.range) == tuple(fig.layout.xaxis2.range)
     other = ties((1, 2), slopes=(1.0, -1.0))
     latent_ties.update(fig, other)
     np.testing.assert_allclose(fig.data[1].y, other.values[1, 1])
     assert "−0.54" in fig.layout.annotations[1].text
     panels = in_print(record).axes
-    assert [panel.get_title()[:5] for panel in panels] == ["L = 1", "L = 2"]
+    assert [panel.get_title()[:9] for panel in panels] == ["1 latent:", "2 latents"]
     np.testing.assert_allclose(panels[1].lines[0].get_xydata().T, record.values[1])
 
 
