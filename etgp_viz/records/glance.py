@@ -14,11 +14,12 @@ __all__ = ["Glance"]
 
 # Nodes of a glance, as a multiple of the model's own number.
 GLANCE = 2
+BLOCK = 512  # rows
 
 
 def _filled(rows: np.ndarray) -> Tensor:
-    """Rows up to a multiple of 512, so that a new point or window rarely means a new shape."""
-    return tf.constant(np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % 512, axis=0)]))
+    """Rows up to a multiple of `BLOCK`, so that a new point or window rarely means a new shape."""
+    return tf.constant(np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % BLOCK, axis=0)]))
 
 
 class Glance:
@@ -75,14 +76,38 @@ class Glance:
     def _average_over_draws(self, X: Tensor, samples: int, seed: Tensor) -> Tensor:
         model, grid = self._model, gauss_hermite(self._model.num_quadrature)
         mean, variance = (moment[:, 0] for moment in model.predict_latent(X))
-        params = model.network(X, samples, seed)
-        F = at_nodes(model.network.flow, mean, standard_deviation(variance), params, grid)
-        return average(tf.nn.softmax(F), grid)
+        deviation = standard_deviation(variance)
+
+        def add(total: Tensor, features: Tensor) -> Tensor:  # one draw after another
+            params = model.network.params_of(features)
+            return total + self._probabilities(mean, deviation, params, grid)
+
+        draws = model.network.features(X, samples, seed)
+        nothing = tf.zeros([X.shape[0], model.num_classes], mean.dtype)
+        return tf.foldl(add, draws, nothing, parallel_iterations=1) / samples
 
     def _moments_and_probabilities(self, X: Tensor) -> tuple[Tensor, ...]:
         model, grid = self._model, gauss_hermite(GLANCE * self._model.num_quadrature)
         mean, variance = (moment[:, 0] for moment in model.predict_latent(X))
         deviation = standard_deviation(variance)
-        F = at_nodes(model.network.flow, mean, deviation, model.network(X)[None], grid)
         prior = tf.sqrt(model.kernel(X, full_cov=False))
-        return mean, deviation, prior, average(tf.nn.softmax(F), grid)
+        p = self._probabilities(mean, deviation, model.network(X), grid)
+        return mean, deviation, prior, p
+
+    def _probabilities(
+        self, mean: Tensor, deviation: Tensor, params: Tensor, grid: tuple
+    ) -> Tensor:
+        """E[softmax(f^1, …, f^C)] [N, C], in blocks of rows: all of them at once need gigabytes."""
+        flow, C = self._model.network.flow, self._model.num_classes
+
+        def in_block(block: list[Tensor]) -> Tensor:
+            mean, deviation, params = block
+            return average(tf.nn.softmax(at_nodes(flow, mean, deviation, params[None], grid)), grid)
+
+        sizes = (), (), (C, flow.num_params)
+        blocks = [
+            tf.reshape(values, [-1, BLOCK, *size])
+            for values, size in zip((mean, deviation, params), sizes, strict=True)
+        ]
+        p = tf.map_fn(in_block, blocks, fn_output_signature=mean.dtype, parallel_iterations=2)
+        return tf.reshape(p, [-1, C])
