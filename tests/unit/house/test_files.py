@@ -144,6 +144,23 @@ def test_files_that_do_not_hold_plain_arrays_are_refused(tmp_path):
         read_arrays(path)
 
 
+def test_a_reason_is_one_short_line():
+    assert files.reason(ValueError("first\nsecond")) == "first"
+    assert files.reason(ValueError()) == "ValueError"
+    assert files.reason(OSError("odd")) == "odd"
+    assert files.reason(OSError(28, "No space left on device")) == "no space left on device"
+    missing = FileNotFoundError(2, "No such file or directory", "mine.csv")
+    assert files.reason(missing) == "mine.csv: no such file or directory"
+
+
+def test_a_limit_is_the_largest_size_that_is_read(tmp_path):
+    path = tmp_path / "five"
+    path.write_bytes(b"12345")
+    assert files.read_bytes(path, 5) == files.read_bytes(path) == b"12345"
+    with pytest.raises(OSError, match="Larger than 4 bytes"):
+        files.read_bytes(path, 4)
+
+
 # --- tables that only grow ----------------------------------------------------------------------
 
 COLUMNS = ("model", "classes", "seconds")
