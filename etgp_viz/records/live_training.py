@@ -226,6 +226,11 @@ class LiveTraining:
         """Whether the next step can be taken at once."""
         return bool(self._optimiser._compiled)
 
+    def forget_compiled(self) -> None:
+        """Give back the memory of what is compiled; the next step compiles it again."""
+        self._optimiser._compiled.clear()
+        vars(self).pop("_penalties", None)
+
     def step(self, count: int = 1) -> None:
         """Take `count` steps. The first one compiles the model, which takes a few seconds."""
         count = check_count(count, "count")

@@ -11,9 +11,10 @@ import pytest
 
 from etgp_viz import explorers
 from etgp_viz.backend import gpflow, tf
-from etgp_viz.explorers import PosteriorExplorer, TimingExplorer, closing
+from etgp_viz.explorers import InferenceExplorer, PosteriorExplorer, TimingExplorer, closing
 from etgp_viz.explorers.base import Explorer
 from etgp_viz.explorers.fast_plotly.live_figure import prepare_page
+from etgp_viz.explorers.inference import MAX_ENGINES
 
 
 def open_widgets():
@@ -107,6 +108,22 @@ def test_outside_of_a_notebook_nothing_is_closed():
     assert explorer.controls["log"].comm is not None
     explorer.close()
     explorer.close()  # twice is as good as once
+
+
+def test_undo_keeps_no_compiled_steps():
+    """Each trained model among the sixty that *undo* remembers kept its graphs."""
+    explorer, trainings = InferenceExplorer(), []
+    for number in range(5, 12):
+        explorer.set(num_inducing=number)
+        trainings.append(explorer._session.training)
+        trainings[-1]._optimiser._compiled["_step", 0.0] = object()  # as a training would
+        trainings[-1]._penalties  # noqa: B018  a compiled function, made when first needed
+    forgotten = len(trainings) - MAX_ENGINES
+    assert [training.is_compiled for training in trainings] == [False] * forgotten + [True] * 4
+    assert ["_penalties" in vars(training) for training in trainings[:forgotten]] == [False] * 3
+    explorer.undo()
+    assert explorer._session.training is trainings[-2]
+    explorer.close()
 
 
 def test_closing_ends_a_race(monkeypatch):
