@@ -109,6 +109,7 @@ with contextlib.nullcontext() if os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0" else 
     import tensorflow as tf
     import tensorflow_probability as tfp
     from check_shapes import inherit_check_shapes
+    from tensorflow.python.framework import ops as _ops
 
     # The first search for a GPU writes there too. It does not claim any device.
     tf.config.list_physical_devices()
@@ -195,6 +196,31 @@ def jitter(value: float) -> contextlib.AbstractContextManager[None]:
     return gpflow.config.as_context(dataclasses.replace(gpflow.config.config(), jitter=value))
 
 
+def forget_gradients(graph: Any) -> None:
+    """Let TensorFlow forget the custom gradients of a graph that nobody will differentiate again.
+
+    It keeps all of them for ever, each with the graph in which it was traced, about 10 MB for a
+    training step. Those of the branches and loops in a graph belong to it.
+    """
+    registry = getattr(getattr(_ops, "gradient_registry", None), "_registry", {})
+    for name, entry in list(registry.items()):
+        if name.startswith("CustomGradient-") and graph in _graphs_around(entry.get("type")):
+            registry.pop(name, None)
+
+
+def _graphs_around(gradient: Any) -> list[Any]:
+    """The graph in which a custom gradient was traced, and those that this one is in."""
+    try:
+        wrapped = gradient.__closure__[0].cell_contents
+        free = dict(zip(wrapped.__code__.co_freevars, wrapped.__closure__, strict=True))
+        graphs = [tf.nest.flatten(free["result"].cell_contents)[0].graph]
+        while graphs[-1].building_function:
+            graphs.append(graphs[-1].outer_graph)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # another TensorFlow
+        return []
+    return graphs
+
+
 class _Unchecked(contextlib.ContextDecorator):
     """A context in which shapes are not checked, for results that are needed within milliseconds.
 
@@ -225,6 +251,7 @@ __all__ = [
     "as_written",
     "check_shapes",
     "decorating",
+    "forget_gradients",
     "gpflow",
     "inherit_check_shapes",
     "jitter",

@@ -1,10 +1,11 @@
 """A quick look at a model while it trains, many times a second."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from etgp_viz.backend import Tensor, tf
+from etgp_viz.backend import Tensor, forget_gradients, tf
 from etgp_viz.core.conditional import standard_deviation
 from etgp_viz.core.expectations import at_nodes, average, gauss_hermite
 from etgp_viz.core.model import ETGP
@@ -20,6 +21,15 @@ BLOCK = 512  # rows
 def _filled(rows: np.ndarray) -> Tensor:
     """Rows up to a multiple of `BLOCK`, so that a new point or window rarely means a new shape."""
     return tf.constant(np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % BLOCK, axis=0)]))
+
+
+def _called(function: Any, *args: Any) -> Any:
+    """What a compiled function returns, of which nobody wants a gradient."""
+    traced = function.experimental_get_tracing_count()
+    result = function(*args)
+    if function.experimental_get_tracing_count() > traced:
+        forget_gradients(function.get_concrete_function(*args).graph)
+    return result
 
 
 class Glance:
@@ -57,7 +67,9 @@ class Glance:
     ) -> tuple[Latent, Classes]:
         """q(f₀) and the point estimate; arguments are as in `look`."""
         G, rows = int(np.prod(where.shape)), rows_of(where, data)
-        mean, deviation, prior, p = (v.numpy()[: len(rows)] for v in self._at(_filled(rows)))
+        mean, deviation, prior, p = (
+            v.numpy()[: len(rows)] for v in _called(self._at, _filled(rows))
+        )
         mean, deviation, prior = (v[:G].reshape(where.shape) for v in (mean, deviation, prior))
         Z = self._model.inducing_variable.Z.numpy()
         point = classes_of(where, data, p, 0, Z, trail)
@@ -69,7 +81,7 @@ class Glance:
         """The Bayesian average, by the model's own number of nodes; arguments as in `look`."""
         rows = rows_of(where, data)
         draws = samples, tf.constant(seed)
-        p = self._averaged(_filled(rows), *draws).numpy()[: len(rows)]
+        p = _called(self._averaged, _filled(rows), *draws).numpy()[: len(rows)]
         Z = self._model.inducing_variable.Z.numpy()
         return replace(classes_of(where, data, p, samples, Z), is_glance=True)
 
