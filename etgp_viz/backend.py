@@ -196,28 +196,42 @@ def jitter(value: float) -> contextlib.AbstractContextManager[None]:
     return gpflow.config.as_context(dataclasses.replace(gpflow.config.config(), jitter=value))
 
 
-def forget_gradients(graph: Any) -> None:
-    """Let TensorFlow forget the custom gradients of a graph that nobody will differentiate again.
+def forget_graph(graph: Any) -> None:
+    """Let TensorFlow forget a graph that was traced and that nobody will differentiate again.
 
-    It keeps all of them for ever, each with the graph in which it was traced, about 10 MB for a
-    training step. Those of the branches and loops in a graph belong to it.
+    Otherwise it never does, even if the function is gone, and a training step takes 10 MB: each
+    custom gradient stays with its graph in a table, and so does each number that a bijector has
+    transformed in it. What belongs to branches and loops of the graph is forgotten too.
     """
-    registry = getattr(getattr(_ops, "gradient_registry", None), "_registry", {})
-    for name, entry in list(registry.items()):
-        if name.startswith("CustomGradient-") and graph in _graphs_around(entry.get("type")):
-            registry.pop(name, None)
+    gradients = getattr(getattr(_ops, "gradient_registry", None), "_registry", {})
+    for name, entry in list(gradients.items()):
+        if name.startswith("CustomGradient-") and graph in _graphs_of_gradient(entry):
+            gradients.pop(name, None)
+    transformed = getattr(getattr(tfp.bijectors.Bijector, "_cache", None), "storage", {})
+    for key, entry in list(transformed.items()):
+        values = tf.nest.flatten(getattr(entry, "dependencies", None))
+        if any(graph in _graphs_around(value) for value in values):
+            key.cancel()
+            transformed.pop(key, None)
 
 
-def _graphs_around(gradient: Any) -> list[Any]:
-    """The graph in which a custom gradient was traced, and those that this one is in."""
+def _graphs_of_gradient(entry: dict[str, Any]) -> list[Any]:
+    """The graphs around the result of a function with a custom gradient, as TensorFlow keeps it."""
     try:
-        wrapped = gradient.__closure__[0].cell_contents
+        wrapped = entry["type"].__closure__[0].cell_contents
         free = dict(zip(wrapped.__code__.co_freevars, wrapped.__closure__, strict=True))
-        graphs = [tf.nest.flatten(free["result"].cell_contents)[0].graph]
-        while graphs[-1].building_function:
-            graphs.append(graphs[-1].outer_graph)
+        return _graphs_around(tf.nest.flatten(free["result"].cell_contents)[0])
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # another TensorFlow
         return []
+
+
+def _graphs_around(tensor: Any) -> list[Any]:
+    """The graph in which a tensor is, and those that this one is in; none of an eager tensor."""
+    graphs = []
+    graph = getattr(tensor, "graph", None)
+    while getattr(graph, "building_function", False):
+        graphs.append(graph)
+        graph = graph.outer_graph
     return graphs
 
 
@@ -251,7 +265,7 @@ __all__ = [
     "as_written",
     "check_shapes",
     "decorating",
-    "forget_gradients",
+    "forget_graph",
     "gpflow",
     "inherit_check_shapes",
     "jitter",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from etgp_viz.backend import Tensor, forget_gradients, gpflow, jitter, tf
+from etgp_viz.backend import Tensor, forget_graph, gpflow, jitter, tf
 from etgp_viz.core.expectations import is_training
 
 __all__ = ["MAX_JITTER", "MIN_RAISED_JITTER", "Optimiser", "TrainingError", "model_variables"]
@@ -135,7 +135,7 @@ class Optimiser:
             if key not in self._compiled:
                 method = tf.function(getattr(self, name), autograph=False)
                 self._compiled[key] = method.get_concrete_function(*args)
-                forget_gradients(self._compiled[key].graph)  # they have been taken in it
+                forget_graph(self._compiled[key].graph)  # gradients have been taken in it
             return self._compiled[key](*args)
 
     def _batch(self, rows: Tensor | None) -> tuple[Tensor, ...]:

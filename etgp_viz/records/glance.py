@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from etgp_viz.backend import Tensor, forget_gradients, tf
+from etgp_viz.backend import Tensor, forget_graph, tf
 from etgp_viz.core.conditional import standard_deviation
 from etgp_viz.core.expectations import at_nodes, average, gauss_hermite
 from etgp_viz.core.model import ETGP
@@ -28,7 +28,7 @@ def _called(function: Any, *args: Any) -> Any:
     traced = function.experimental_get_tracing_count()
     result = function(*args)
     if function.experimental_get_tracing_count() > traced:
-        forget_gradients(function.get_concrete_function(*args).graph)
+        forget_graph(function.get_concrete_function(*args).graph)
     return result
 
 
