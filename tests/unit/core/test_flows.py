@@ -253,6 +253,13 @@ def test_flows_with_the_same_attributes_are_the_same() -> None:
     assert flows.Compose([flows.Linear()]) == flows.Compose([flows.Linear()])
 
 
+def test_a_flow_shows_how_to_make_it() -> None:
+    assert repr(flows.SAL(2)) == "SAL(length=2)"
+    assert repr(flows.Tanh(3, 2)) == "Tanh(elements=3, length=2)"
+    chain = flows.Compose([flows.Linear(), flows.Exp()])
+    assert repr(chain) == "Compose([Linear(positive=False), Exp()])"
+
+
 def test_params_broadcast_against_f() -> None:
     flow = flows.Tanh(elements=2)
     params = np.random.default_rng(0).normal(size=(4, 1, 3, 6))

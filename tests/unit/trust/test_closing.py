@@ -143,13 +143,13 @@ def test_a_training_leaves_no_graph_behind(trained):
     training, _ = trained
     training.step()
     (compiled,) = training._optimiser._compiled.values()
-    graph = weakref.ref(compiled.graph)
+    graphs = [weakref.ref(compiled.graph), weakref.ref(training._penalties.graph)]
     del compiled
     training.step()  # it still works
-    assert graph() is not None
+    assert all(graph() is not None for graph in graphs)
     training.forget_compiled()
     gc.collect()
-    assert graph() is None
+    assert [graph() for graph in graphs] == [None, None]
 
 
 def test_a_glance_leaves_no_graph_behind(trained):
