@@ -228,7 +228,7 @@ def _graphs_of_gradient(entry: dict[str, Any]) -> list[Any]:
 def _graphs_around(tensor: Any) -> list[Any]:
     """The graph in which a tensor is, and those that this one is in; none of an eager tensor."""
     graphs = []
-    graph = getattr(tensor, "graph", None)
+    graph: Any = getattr(tensor, "graph", None)
     while getattr(graph, "building_function", False):
         graphs.append(graph)
         graph = graph.outer_graph

@@ -134,8 +134,9 @@ class Optimiser:
         with jitter(self.jitter):
             if key not in self._compiled:
                 method = tf.function(getattr(self, name), autograph=False)
-                self._compiled[key] = method.get_concrete_function(*args)
-                forget_graph(self._compiled[key].graph)  # gradients have been taken in it
+                compiled = method.get_concrete_function(*args)
+                forget_graph(compiled.graph)  # gradients have been taken in it
+                self._compiled[key] = compiled
             return self._compiled[key](*args)
 
     def _batch(self, rows: Tensor | None) -> tuple[Tensor, ...]:

@@ -376,10 +376,11 @@ def processes_at(model: ETGP, X: np.ndarray, z: np.ndarray) -> np.ndarray:
     >>> inference.processes_at(model, toy.X, np.array([[-1.0, 0.0, 1.0]])).shape  # [N, K, C]
     (60, 3, 3)
     """
-    moments, N = _moments(model, X), len(X)
-    z = np.broadcast_to(z, (N, z.shape[1]))
-    chunks = _chunks(N, z.shape[1] * moments[2][0].size)
-    return np.concatenate([_warp(model, *(m[rows] for m in moments), z[rows]) for rows in chunks])
+    mean, deviation, params = _moments(model, X)
+    z = np.broadcast_to(z, (len(X), z.shape[1]))
+    chunks = _chunks(len(X), z.shape[1] * params[0].size)
+    parts = [_warp(model, mean[some], deviation[some], params[some], z[some]) for some in chunks]
+    return np.concatenate(parts)
 
 
 def node_errors(model: ETGP, data: tuple[np.ndarray, np.ndarray], seed: int = 0) -> NodeErrors:
