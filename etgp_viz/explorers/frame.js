@@ -318,23 +318,15 @@ function watchHolds(page, model) {
   };
 }
 
-// A double click on a control, or Delete while it has the focus, returns it to its default. A slider's
-// own messages wait for the kernel's answer to the last one; those of earlier keys must not overtake ours.
-const ANSWERED = 400; // milliseconds
+// A double click on a control, or Delete while it has the focus, returns it to its default. Earlier keys must
+// not overtake this: a control holds a value back until the kernel has answered its last one. So Python is asked
+// first. Its reply comes after that answer, and the value held back has been sent when the reply arrives (receive).
 function watchDefaults(page, send) {
-  let moved = -Infinity;
   const back = (event) => {
     if (event.target.closest("input, [contenteditable=true]")) return;
     const field = event.target.closest("[class*=etgp-field-]");
-    if (!field) return;
-    const wait = Math.max(0, moved + ANSWERED - performance.now());
-    setTimeout(() => send({ default: field.className.match(/etgp-field-(\w+)/)[1] }), wait);
+    if (field) send({ ask: field.className.match(/etgp-field-(\w+)/)[1] });
   };
-  for (const name of ["keydown", "pointerup"]) {
-    page.addEventListener(name, (event) => {
-      if (!["Delete", "Backspace"].includes(event.key)) moved = performance.now();
-    }, true);
-  }
   page.addEventListener("dblclick", back);
   page.addEventListener("keydown", (event) => {
     if (event.key === "Delete" || event.key === "Backspace") back(event);
@@ -445,6 +437,7 @@ export default {
     for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);
     const receive = async (message, buffers) => {
       if (message.copy !== undefined) send({ copied: await copy(message.copy) });
+      if (message.answered) send({ default: message.answered });
       if (message.download) download(message.download, message.type, buffers[0]);
     };
     model.on("msg:custom", receive);

@@ -378,12 +378,12 @@ class InferenceExplorer(Explorer):
         return was_training and engine is not None
 
     def _keep_engine(self, state: InferenceState) -> None:
-        """Keep the compiled step for later sessions of the same shape."""
+        """Keep the compiled step for later sessions of the same shape; *undo* keeps none."""
         shape = inference_session.shape_of(state, self.own)
         self._engines.pop(shape, None)
         self._engines[shape] = self._session.training
         while len(self._engines) > MAX_ENGINES:
-            del self._engines[next(iter(self._engines))]
+            self._engines.pop(next(iter(self._engines))).forget_compiled()
 
     def _set_points(self, added: tuple[float, ...]) -> None:
         """Go on with other points beside the data; nothing that was learnt is lost."""

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from etgp_viz.backend import Tensor, check_shapes, tf
+from etgp_viz.core.blocks import fitting
 from etgp_viz.core.expectations import Rule, gauss_hermite, levels
 from etgp_viz.core.model import ETGP
 from etgp_viz.records.flow import Z95
@@ -44,6 +45,8 @@ ROWS = 100
 NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 DRAWS = (1, 4, 16, 64, 256)
 REFERENCE = 401
+# Numbers in a temporary array, about: TensorFlow keeps the memory that it has needed once.
+PER_CHUNK = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -220,9 +223,10 @@ def look(
     point = bayes = _probabilities(model, mean, deviation, params)
     # As long as the output weights are zero, every draw of the network gives the same flows.
     if np.any(model.network.output.weights.numpy()):
-        draws = model.network(rows, samples, seed).numpy()
-        each = [_probabilities(model, mean, deviation, draw, samples) for draw in draws]
-        bayes = np.mean(each, axis=0)
+        bayes = np.zeros_like(point)
+        for features in model.network.features(rows, samples, seed):
+            draw = model.network.params_of(features).numpy()
+            bayes += _probabilities(model, mean, deviation, draw, samples) / samples
 
     along = _quantiles(model, where, cut, [moment[N:] for moment in moments])
     Z = model.inducing_variable.Z.numpy()
@@ -372,7 +376,11 @@ def processes_at(model: ETGP, X: np.ndarray, z: np.ndarray) -> np.ndarray:
     >>> inference.processes_at(model, toy.X, np.array([[-1.0, 0.0, 1.0]])).shape  # [N, K, C]
     (60, 3, 3)
     """
-    return _warp(model, *_moments(model, X), z).numpy()
+    mean, deviation, params = _moments(model, X)
+    z = np.broadcast_to(z, (len(X), z.shape[1]))
+    chunks = _chunks(len(X), z.shape[1] * params[0].size)
+    parts = [_warp(model, mean[some], deviation[some], params[some], z[some]) for some in chunks]
+    return np.concatenate(parts)
 
 
 def node_errors(model: ETGP, data: tuple[np.ndarray, np.ndarray], seed: int = 0) -> NodeErrors:
@@ -434,21 +442,33 @@ def _probabilities(
 
     If it is one of many draws to be averaged, a larger error is allowed, as in `ETGP.predict_y`.
     """
+    num_classes = params.shape[1]
+    if np.all(params == params[:, :1]):  # as before training
+        return np.full(params.shape[:2], 1.0 / num_classes)
     tolerance = model.quadrature_tolerance and np.sqrt(draws) * model.quadrature_tolerance
     rule = Rule(model.num_quadrature, tolerance, draws == 1)
     z, w, last, starts = levels(rule)
     p, rows = np.empty(params.shape[:2]), np.arange(len(params))
     for nodes in map(slice, starts[:-1], starts[1:]):
-        F = _warp(model, mean[rows], deviation[rows], params[rows], z[nodes])
         # The integral, and the last four Hermite coefficients, which estimate its error: [n, C, 5].
         rules = w[nodes, None] * np.column_stack([np.ones(len(w[nodes])), last[nodes]])
-        sums = tf.tensordot(tf.nn.softmax(F), rules, [[1], [0]]).numpy()
+        sums = np.empty((len(rows), num_classes, 5))
+        for some in _chunks(len(rows), len(rules) * params[0].size):
+            at = rows[some]
+            F = _warp(model, mean[at], deviation[at], params[at], z[nodes])
+            sums[some] = tf.tensordot(tf.nn.softmax(F), rules, [[1], [0]])
         p[rows] = sums[..., 0]
         error = np.max(np.abs(sums[..., 1:]), axis=(1, 2))
         rows = rows[error > (rule.tolerance or np.inf)]
         if not len(rows):
             break
     return p
+
+
+def _chunks(num_rows: int, numbers_per_row: int) -> list[slice]:
+    """Rows in pieces whose largest temporary arrays are small: see `PER_CHUNK`."""
+    size = fitting(numbers_per_row, PER_CHUNK)
+    return [slice(start, start + size) for start in range(0, num_rows, size)]
 
 
 def _warp(

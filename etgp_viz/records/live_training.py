@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from etgp_viz import files
-from etgp_viz.backend import Tensor, gpflow, tf
+from etgp_viz.backend import Tensor, forget_graph, gpflow, tf
 from etgp_viz.checks import check_count, check_positive, check_seed
 from etgp_viz.core.model import ETGP
 from etgp_viz.core.optimiser import Optimiser, model_variables
@@ -226,6 +226,11 @@ class LiveTraining:
         """Whether the next step can be taken at once."""
         return bool(self._optimiser._compiled)
 
+    def forget_compiled(self) -> None:
+        """Give back the memory of what is compiled; the next step compiles it again."""
+        self._optimiser._compiled.clear()
+        vars(self).pop("_penalties", None)
+
     def step(self, count: int = 1) -> None:
         """Take `count` steps. The first one compiles the model, which takes a few seconds."""
         count = check_count(count, "count")
@@ -327,9 +332,11 @@ class LiveTraining:
     def _penalties(self) -> Any:
         """KL[q(u₀) ‖ p(u₀)] and KL_W, compiled."""
         model = self.model
-        return tf.function(
+        compiled = tf.function(
             lambda: (model.prior_kl(), model.network.prior_penalty()), autograph=False
-        )
+        ).get_concrete_function()
+        forget_graph(compiled.graph)
+        return compiled
 
     def _load(self) -> None:
         """Give a growing optimiser its rows, if they have changed."""

@@ -67,6 +67,33 @@ def test_delete_brings_a_slider_back_to_its_default(notebook):
     wait_until(lambda: slider.value == 1.5, "the default", 15)
 
 
+# In the kernel: let each change of a slider take a second, or as long as before.
+SLOW = """
+import time, ipywidgets
+def wait(_): time.sleep(1.0)
+all_widgets = list(ipywidgets.widget._instances.values())
+slow = [w for w in all_widgets if getattr(w, "description", "") == "scale a"]
+for w in slow: w.observe(wait, "value")
+"""
+QUICK = "for w in slow: w.unobserve(wait, 'value')"
+IN_KERNEL = """(code) => jupyterapp.shell.currentWidget.sessionContext.session.kernel
+  .requestExecute({code, store_history: false}).done.then((reply) => reply.content.status)"""
+
+
+def test_earlier_keys_never_overtake_delete(notebook):
+    slider = notebook.slider("scale a")
+    slider.press("ArrowRight")  # away from the default, so that Delete has something to do
+    notebook.rest()
+    assert notebook.page.evaluate(IN_KERNEL, SLOW) == "ok"
+    slider.press("ArrowRight", times=3)  # the first is with the kernel, the last waits in the page
+    slider.press("Delete")
+    assert slider.value > 1.6  # the kernel is busy
+    notebook.rest()
+    assert notebook.page.evaluate(IN_KERNEL, QUICK) == "ok"
+    notebook.rest()
+    assert slider.value == 1.5
+
+
 def test_a_number_can_be_typed(notebook):
     slider = notebook.slider("shift b")
     box = slider.element.locator(".widget-readout")

@@ -253,6 +253,13 @@ def test_flows_with_the_same_attributes_are_the_same() -> None:
     assert flows.Compose([flows.Linear()]) == flows.Compose([flows.Linear()])
 
 
+def test_a_flow_shows_how_to_make_it() -> None:
+    assert repr(flows.SAL(2)) == "SAL(length=2)"
+    assert repr(flows.Tanh(3, 2)) == "Tanh(elements=3, length=2)"
+    chain = flows.Compose([flows.Linear(), flows.Exp()])
+    assert repr(chain) == "Compose([Linear(positive=False), Exp()])"
+
+
 def test_params_broadcast_against_f() -> None:
     flow = flows.Tanh(elements=2)
     params = np.random.default_rng(0).normal(size=(4, 1, 3, 6))
@@ -265,6 +272,9 @@ def test_numbers_of_parameters() -> None:
     assert flows.Tanh(elements=4, length=1).num_params == 12
     assert flows.Tanh(elements=4, length=3).num_params == 36
     assert len(set(flows.Tanh(elements=4, length=3).param_names)) == 36
+    # The paper's: three SAL steps, one sum of four tanh steps.
+    assert flows.SAL().num_params == flows.Tanh().num_params == flows.TanhSum().num_params == 12
+    assert len(flows.SAL().flows) == 3
 
 
 @by_name
@@ -273,6 +283,30 @@ def test_slider_ranges_hold_values_that_the_flow_can_take(flow: flows.Flow) -> N
         assert param.low < param.high
         assert param.low > 0.0 or not param.positive
         assert param.effect
+
+
+@pytest.mark.parametrize(
+    ("flow", "ranges"),
+    [
+        (flows.Linear(), {"a": (-3.0, 3.0), "b": (-3.0, 3.0)}),
+        (flows.Linear(positive=True), {"a": (0.1, 3.0), "b": (-3.0, 3.0)}),
+        (
+            flows.SinhArcsinh(),
+            {"a": (-2.0, 2.0), "b": (0.2, 2.5), "d": (0.1, 3.0), "e": (-3.0, 3.0)},
+        ),
+        (flows.TanhSum(1), {"a1": (0.05, 3.0), "b1": (0.1, 5.0), "c1": (-3.0, 3.0)}),
+    ],
+    ids=repr,
+)
+def test_slider_ranges_stay_as_they_are(flow: flows.Flow, ranges: dict) -> None:
+    """Links have values from all over them: with a narrower range, old links would be refused."""
+    assert {param.name: (param.low, param.high) for param in flow.params} == ranges
+
+
+def test_tanh_steps_start_apart() -> None:
+    """Elements with the same centre would learn the same."""
+    for elements, centres in ((1, [0.0]), (2, [-2.0, 2.0]), (3, [-2.0, 0.0, 2.0])):
+        assert flows.TanhSum(elements).identity_params()[2::3].tolist() == centres
 
 
 @pytest.mark.parametrize(

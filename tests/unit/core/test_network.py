@@ -205,6 +205,19 @@ def test_bad_input_says_what_is_wrong(change: dict[str, object], message: str) -
         FlowNetwork(**arguments)
 
 
+def test_weights_start_within_the_limits_of_glorot() -> None:
+    network = FlowNetwork(D, C, flows.Linear(), hidden=(40, 30))
+    for layer, (fan_in, fan_out) in zip(network.layers, [(D, 40), (40, 30)], strict=True):
+        limit = np.sqrt(6.0 / (fan_in + fan_out))
+        assert 0.95 * limit < np.max(np.abs(layer.weights)) <= limit
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, 2**32])
+def test_a_bad_seed_of_the_draws_is_named(seed) -> None:
+    with pytest.raises(ValueError, match=r"^seed: expected"):
+        FlowNetwork(D, C, flows.Linear())(X, samples=2, seed=seed)
+
+
 def test_wrong_number_of_columns() -> None:
     with pytest.raises(ValueError, match=r"X: expected a \[N, 3\]"):
         FlowNetwork(D, C, flows.Linear())(X[:, :2])

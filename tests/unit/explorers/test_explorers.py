@@ -251,9 +251,13 @@ def test_the_picture_and_its_numbers_can_be_saved(explorer):
     assert len(rows) == shown
 
 
-def test_the_browser_can_ask_for_a_default(explorer):
+def test_the_browser_can_ask_for_a_default(explorer, monkeypatch):
     name, spec = next(iter(fields.controls_of(explorer.State).items()))
     explorer.controls[name].value = spec.samples()[-1]
+    state, replies = explorer.state, []
+    monkeypatch.setattr(explorer._page.frame, "send", replies.append)
+    explorer._on_message({"ask": name})  # until the reply, values may come that were held back
+    assert (explorer.state, replies) == (state, [{"answered": name}])
     explorer._on_message({"default": name})
     assert getattr(explorer.state, name) == getattr(explorer.State(), name)
 

@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from etgp_viz import files
-from etgp_viz.files import GrowingTable, csv_line, read_arrays, replacing, write, write_arrays
+from etgp_viz.files import (
+    GrowingTable,
+    csv_line,
+    read_arrays,
+    replacing,
+    whole,
+    write,
+    write_arrays,
+)
 
 # --- files replaced in one move -----------------------------------------------------------------
 
@@ -142,6 +150,51 @@ def test_files_that_do_not_hold_plain_arrays_are_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(files.UNREADABLE):
         read_arrays(path)
+
+
+def test_a_reason_is_one_short_line():
+    assert files.reason(ValueError("first\nsecond")) == "first"
+    assert files.reason(ValueError()) == "ValueError"
+    assert files.reason(OSError("odd")) == "odd"
+    assert files.reason(OSError(28, "No space left on device")) == "no space left on device"
+    missing = FileNotFoundError(2, "No such file or directory", "mine.csv")
+    assert files.reason(missing) == "mine.csv: no such file or directory"
+
+
+@pytest.mark.skipif(whole.fcntl is None, reason="needs locks")
+def test_a_file_counts_as_in_use_until_it_takes_its_place(tmp_path, monkeypatch):
+    path, replace = tmp_path / "notes.txt", os.replace
+
+    def replace_late(temporary, place):
+        whole._remove_leftovers(path)  # as another program does that replaces the same file
+        replace(temporary, place)
+
+    monkeypatch.setattr(os, "replace", replace_late)
+    write(path, "mine")
+    assert path.read_text() == "mine"
+
+
+@pytest.mark.skipif(whole.fcntl is None, reason="needs locks")
+def test_the_lock_is_that_of_the_file_that_is_there(tmp_path, monkeypatch):
+    path, other, lock = tmp_path / "notes.txt", tmp_path / "other.txt", whole.fcntl.flock
+    other.write_text("new")
+
+    def lock_late(file, how):
+        if other.exists():  # another program replaces the file after it was opened here
+            os.replace(other, path)
+        lock(file, how)
+
+    monkeypatch.setattr(whole.fcntl, "flock", lock_late)
+    with files.locked(path) as file:
+        assert os.path.samestat(os.fstat(file.fileno()), path.stat())
+
+
+def test_a_limit_is_the_largest_size_that_is_read(tmp_path):
+    path = tmp_path / "five"
+    path.write_bytes(b"12345")
+    assert files.read_bytes(path, 5) == files.read_bytes(path) == b"12345"
+    with pytest.raises(OSError, match="Larger than 4 bytes"):
+        files.read_bytes(path, 4)
 
 
 # --- tables that only grow ----------------------------------------------------------------------
@@ -339,6 +392,15 @@ def test_a_locked_table_keeps_other_programs_out(table):
     subprocess.run(command, check=True)
     with table.locked():
         assert table.read().rows == TEXTS
+
+
+def test_a_table_that_cannot_be_locked_is_told_in_words(tmp_path):
+    missing = GrowingTable(tmp_path / "nowhere" / "log.csv", COLUMNS, "out", "a log of this test")
+    says = (
+        r"^out: expected a file that can be written, got .*log\.csv \(no such file or directory\)$"
+    )
+    with pytest.raises(ValueError, match=says), missing.locked():
+        pass
 
 
 def test_a_line_of_csv():

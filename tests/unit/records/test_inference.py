@@ -6,9 +6,10 @@ from scipy.integrate import quad
 from scipy.special import log_softmax
 
 from etgp_viz import build
+from etgp_viz.core.flows import Flow
 from etgp_viz.datasets import toys
 from etgp_viz.records import inference as inference_records
-from etgp_viz.records.glance import Glance
+from etgp_viz.records.glance import BLOCK, Glance
 
 NO_POINTS = np.empty((0, 2)), np.empty((0, 0, 2))
 
@@ -130,6 +131,45 @@ def test_a_glance_shows_what_a_look_shows(name):
     difference = np.abs(bayes.probabilities - beliefs.bayes.probabilities)
     assert np.mean(difference) < 0.01
     assert bayes.samples == 4
+
+
+@pytest.fixture
+def evaluated(monkeypatch):
+    """The number of values that each evaluation of a flow computes, in order."""
+    sizes = []
+
+    def forward(self, f, params):
+        values = original(self, f, params)
+        sizes.append(np.prod(values.shape))
+        return values
+
+    original = Flow.forward
+    monkeypatch.setattr(Flow, "forward", forward)
+    return sizes
+
+
+def test_no_large_array_is_made_for_any_number_of_classes_and_nodes(evaluated):
+    """One change took 3 GB and half a minute, and TensorFlow did not give the memory back."""
+    toy = toys.moons(60, 8)
+    model = disturbed("tanh", toy, 8, num_quadrature=40)
+    where, data = inference_records.window(toy.X), (toy.X, toy.Y)
+    inference_records.look(model, where, data, samples=1)
+    inference_records.node_errors(model, data)
+    most = inference_records.PER_CHUNK / model.network.flow.num_params
+    assert most / 2 < max(evaluated) <= most
+    evaluated.clear()
+    Glance(model)(where, data, 0.0)
+    Glance(model).bayes(where, data, samples=4)
+    assert max(evaluated) == BLOCK * 2 * 40 * 8
+
+
+def test_before_training_no_flow_is_needed_for_probabilities(evaluated):
+    toy = toys.moons(60, 3)
+    model, where = new_model("tanh", toy), inference_records.window(toy.X)
+    beliefs = inference_records.look(model, where, (toy.X, toy.Y))
+    np.testing.assert_array_equal(beliefs.point.probabilities, 1.0 / 3.0)
+    np.testing.assert_array_equal(beliefs.bayes.probabilities, 1.0 / 3.0)
+    assert evaluated == [len(where.x) * 3 * 3]  # three quantiles along the cut
 
 
 def test_points_inside_a_window_do_not_move_it():

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import weakref
 from collections import Counter
 
 import comm
@@ -9,11 +10,16 @@ import ipywidgets as widgets
 import psutil
 import pytest
 
-from etgp_viz import explorers
+from etgp_viz import build, explorers
 from etgp_viz.backend import gpflow, tf
-from etgp_viz.explorers import PosteriorExplorer, TimingExplorer, closing
+from etgp_viz.datasets import toys
+from etgp_viz.explorers import InferenceExplorer, PosteriorExplorer, TimingExplorer, closing
 from etgp_viz.explorers.base import Explorer
 from etgp_viz.explorers.fast_plotly.live_figure import prepare_page
+from etgp_viz.explorers.inference import MAX_ENGINES
+from etgp_viz.records.glance import Glance
+from etgp_viz.records.inference import window
+from etgp_viz.records.live_training import LiveTraining
 
 
 def open_widgets():
@@ -107,6 +113,72 @@ def test_outside_of_a_notebook_nothing_is_closed():
     assert explorer.controls["log"].comm is not None
     explorer.close()
     explorer.close()  # twice is as good as once
+
+
+def test_undo_keeps_no_compiled_steps():
+    """Each trained model among the sixty that *undo* remembers kept its graphs."""
+    explorer, trainings = InferenceExplorer(), []
+    for number in range(5, 12):
+        explorer.set(num_inducing=number)
+        trainings.append(explorer._session.training)
+        trainings[-1]._optimiser._compiled["_step", 0.0] = object()  # as a training would
+        trainings[-1]._penalties  # noqa: B018  a compiled function, made when first needed
+    forgotten = len(trainings) - MAX_ENGINES
+    assert [training.is_compiled for training in trainings] == [False] * forgotten + [True] * 4
+    assert ["_penalties" in vars(training) for training in trainings[:forgotten]] == [False] * 3
+    explorer.undo()
+    assert explorer._session.training is trainings[-2]
+    explorer.close()
+
+
+@pytest.fixture
+def trained():
+    toy = toys.waves(40, 2)
+    model = build("etgp-sal", toy.X, 2, inducing_points=toy.X[:3], hidden=(4,))
+    return LiveTraining(model, (toy.X, toy.Y)), toy
+
+
+def test_a_training_leaves_no_graph_behind(trained):
+    """TensorFlow kept the graph of every training step for ever, because of its gradients."""
+    training, _ = trained
+    training.step()
+    (compiled,) = training._optimiser._compiled.values()
+    graphs = [weakref.ref(compiled.graph), weakref.ref(training._penalties.graph)]
+    del compiled
+    training.step()  # it still works
+    assert all(graph() is not None for graph in graphs)
+    training.forget_compiled()
+    gc.collect()
+    assert [graph() for graph in graphs] == [None, None]
+
+
+def test_a_glance_leaves_no_graph_behind(trained):
+    training, toy = trained
+    glance, where = Glance(training.model), window(toy.X)
+    glance(where, (toy.X, toy.Y), None)
+    glance.bayes(where, (toy.X, toy.Y), 2)
+    compiled = glance._at.get_concrete_function(tf.zeros((512, 1), tf.float64))
+    assert glance._at.experimental_get_tracing_count() == 1
+    graph = weakref.ref(compiled.graph)
+    del compiled, glance
+    gc.collect()
+    assert graph() is None
+
+
+def test_gradients_of_other_graphs_are_left_alone(trained):
+    training, _ = trained
+
+    @tf.custom_gradient
+    def doubled(x):
+        return 2.0 * x, lambda upstream: 5.0 * upstream
+
+    function = tf.function(doubled).get_concrete_function(tf.constant(1.0))
+    training.step()
+    x = tf.constant(1.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = function(x)
+    assert float(tape.gradient(y, x)) == 5.0
 
 
 def test_closing_ends_a_race(monkeypatch):
