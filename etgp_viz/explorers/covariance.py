@@ -23,6 +23,8 @@ FAMILIES = {"linear": "LINEAR: a·f + b", "sal": "SAL, then LINEAR", "tanh": "TA
 DRAWS = {S: f"{S:,}".replace(",", " ") for S in (100, 200, 500, 1000, 2000, 5000, 10000, 20000)}
 VIEWS = {"pair": "two classes, c and d", "joint": "all classes in blocks"}
 NAMES = {c + 1: f"class {c + 1}: {style.process(c)}" for c in range(session.CLASSES)}
+# Heat maps that stand side by side.
+COMPARED = ("analytic", "estimate", "difference")
 
 
 def _is(*families: str) -> Any:
@@ -142,7 +144,7 @@ class CovarianceExplorer(Explorer):
     }
     full_width = ("variance", "correlation")
     views: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "Formula and Monte Carlo": ("analytic estimate difference",),
+        "Formula and Monte Carlo": (" ".join(COMPARED),),
         "From K": ("latent analytic",),
         "Variance and correlation": ("variance", "correlation"),
         "Two classes at one x": ("together convergence",),
@@ -314,6 +316,14 @@ class CovarianceExplorer(Explorer):
                 "    picture.make(records[name]).show()",
             ]
         )
+
+    def _on_shown(self, change: Any) -> None:
+        """Draw what the browser is about to show; three maps in a row have their bars below."""
+        super()._on_shown(change)
+        frame = self._page.frame
+        is_row = frame.hides and set(COMPARED) <= frame.shown
+        for name in COMPARED:
+            figures.place_bar(self._figures[name], "below" if is_row else "beside")
 
     def print_figure(self) -> Any:
         return print_covariance.make(**self._records)

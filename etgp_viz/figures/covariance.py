@@ -34,6 +34,14 @@ __all__ = [
 # Height and margins of the heat maps, which are shown side by side.
 MAP_HEIGHT = 340
 MAP_MARGIN = {"l": 52, "r": plotting.BAR_MARGIN, "t": 46, "b": 44}
+# The same with the colour bar below the map, where three of them share a narrow page.
+BELOW_MARGIN = {**MAP_MARGIN, "r": 12, "b": 84}
+BARS = {
+    "beside": {"orientation": "v", "x": 1.02, "xanchor": "left", "y": 0.5, "yanchor": "middle"}
+    | {"yref": "paper", "nticks": 5},
+    "below": {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0.0, "yanchor": "bottom"}
+    | {"yref": "container", "nticks": 4},
+}
 HEIGHT, MARGIN = 320, {"r": 20, "t": 50}
 # From here on draws of two classes lie on a straight line, as far as one can see.
 STRAIGHT = 0.9995
@@ -89,7 +97,8 @@ def _update_comparison(part: str, fig: go.Figure, record: Comparison, refit: boo
         top = plotting.colour_limit(trace, both, refit)
         changes = {"z": [plotting.rounded(getattr(record, part))], "zmin": [-top], "zmax": [top]}
     if (list(trace.x or ()), list(trace.y or ())) != (columns, rows):
-        changes |= {"x": [columns], "y": [rows]}
+        meta = plotting.rows_of_classes(record.rows, record.columns)
+        changes |= {"x": [columns], "y": [rows], "meta": [meta]}
         layout |= _class_axis("xaxis", record.columns, record.x, "x′", columns)
         layout |= _class_axis("yaxis", record.rows, record.x, "x", rows)
         layout["xaxis.range"] = [-0.5, len(columns) - 0.5]
@@ -105,6 +114,16 @@ analytic, estimate, difference = (
 )
 # The three heat maps under their names in version 0.1.
 comparison = SimpleNamespace(ANALYTIC=analytic, ESTIMATE=estimate, DIFFERENCE=difference)
+
+
+def place_bar(fig: go.Figure, where: str) -> None:
+    """Put the colour bar of a heat map "beside" or "below" it, with room for it or for none."""
+    margin, scale = BELOW_MARGIN if where == "below" else MAP_MARGIN, plotting.scale_of(fig)
+    plotting.move(
+        fig,
+        {f"colorbar.{name}": [value] for name, value in BARS[where].items()},
+        {f"margin.{side}": scale * size for side, size in margin.items()},
+    )
 
 
 def _comparison_heading(part: str, record: Comparison) -> str:
@@ -173,8 +192,9 @@ def variances(record: Variances) -> go.Figure:
     names = ["f₀", *(style.process(c) for c in range(C))]
     colours = [style.NEUTRAL, *(style.colour(c, C) for c in range(C))]
     title = "variance: lines by formula, dots by Monte Carlo ± 2 standard errors"
+    labels = plotting.names(x[-1] + 0.05, names, colours).update(meta={"classes": [-1, *range(C)]})
     return plotting.figure(
-        [*traces, plotting.names(x[-1] + 0.05, names, colours)],
+        [*traces, labels],
         290,
         {"r": 50},
         xaxis=plotting.axis("input x", range=[x[0] - 0.05, x[-1] + 0.05]),

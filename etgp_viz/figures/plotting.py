@@ -3,7 +3,7 @@
 import html
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -379,6 +379,14 @@ def heatmap(name: str, hover: str, **look: Any) -> go.Heatmap:
     """A heat map in colours centred on zero, still empty."""
     look = {"colorscale": style.DIVERGING, "colorbar": style.COLOUR_BAR, "z": [[0.0]], **look}
     return go.Heatmap(name=name, hovertemplate=f"{hover}<extra></extra>", **look)
+
+
+def rows_of_classes(rows: Iterable[int], columns: Iterable[int], **names: Any) -> dict[str, Any]:
+    """plotly's ``meta`` of a matrix with as many rows for each class: its cells light classes up.
+
+    ``names`` and ``colours`` of all classes, if given, let a legend list them: see panels.js.
+    """
+    return {"rows": list(rows), "columns": list(columns), **names}
 
 
 def rounded(z: np.ndarray) -> np.ndarray:

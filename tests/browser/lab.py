@@ -292,7 +292,7 @@ class Notebook:
         """Choose a view with the first figure of that name, if it is hidden now."""
         box = self.page.locator(f".etgp-figure-{name}").first
         box.wait_for(state="attached", timeout=PATIENCE * 1000)
-        # JupyterLab lays a cell out when it comes near the window, and an explorer when it has a size.
+        # JupyterLab lays a cell out near the window only, and an explorer needs a size.
         self.page.wait_for_function(
             """box => {
               const page = box.closest('.etgp-viz');
