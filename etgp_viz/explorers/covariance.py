@@ -146,7 +146,7 @@ class CovarianceExplorer(Explorer):
     views: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "Formula and Monte Carlo": (" ".join(COMPARED),),
         "From K": ("latent analytic",),
-        "Variance and correlation": ("variance", "correlation"),
+        "Variance and correlation": ("variance correlation",),
         "Two classes at one x": ("together convergence",),
         "Rank and terms": ("spectrum terms",),
     }
@@ -318,10 +318,13 @@ class CovarianceExplorer(Explorer):
         )
 
     def _on_shown(self, change: Any) -> None:
-        """Draw what the browser is about to show; three maps in a row have their bars below."""
+        """Draw what the browser is about to show; three maps in a row have their bars below.
+
+        In "present" mode the row is as wide as the screen, and its height is what they lack.
+        """
         super()._on_shown(change)
         frame = self._page.frame
-        is_row = frame.hides and set(COMPARED) <= frame.shown
+        is_row = frame.hides and not frame.presents and set(COMPARED) <= frame.shown
         for name in COMPARED:
             figures.place_bar(self._figures[name], "below" if is_row else "beside")
 

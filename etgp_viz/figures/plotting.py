@@ -204,9 +204,19 @@ def spread(heights: np.ndarray, gap: float) -> np.ndarray:
     return moved
 
 
-def apart(fig: go.Figure, heights: np.ndarray, gap: float) -> np.ndarray:
-    """Heights of labels moved so that all are `gap` apart, or more if the text is enlarged."""
-    return spread(heights, gap * scale_of(fig))
+def apart(
+    fig: go.Figure, heights: np.ndarray, gap: float, within: tuple[float, float] | None = None
+) -> np.ndarray:
+    """Heights of labels moved so that all are `gap` apart, or more if the text is enlarged.
+
+    All of them are moved if one would leave the ends of the axis, where plotly would hide it.
+    """
+    moved = spread(heights, gap * scale_of(fig))
+    if within is not None:
+        low, high = within
+        moved = moved - max(0.0, moved.max() - high)
+        moved = moved + max(0.0, low - moved.min())
+    return moved
 
 
 def scale_of(fig: go.Figure) -> float:

@@ -78,7 +78,7 @@ def test_every_view_is_on_one_screen(notebook, page, screenshots, axe):
         wait_until(lambda: page.evaluate(HIDDEN) == [], "everything to be in sight", 10)
         check_figures(notebook, page)
         for width, aspect in page.evaluate(MAPS):
-            assert width > 150
+            assert width > 210
             assert aspect == pytest.approx(1.0, abs=0.02)
         digits = page.locator(".etgp-figure-hardest image:visible")
         if digits.count():
