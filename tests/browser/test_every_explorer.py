@@ -90,6 +90,29 @@ def test_every_view_is_on_one_screen(notebook, page, screenshots, axe):
     notebook.rest()
 
 
+# What has the focus, by role and name; null outside the explorer.
+FOCUSED = """page => {
+  const at = document.activeElement;
+  if (!page.contains(at)) return null;
+  const name = at.getAttribute('aria-label') || at.labels?.[0]?.textContent || at.textContent;
+  return [at.getAttribute('role') ?? at.localName, (name || at.title).trim()];
+}"""
+
+
+def test_tab_walks_through_named_controls_and_out_again(notebook, page):
+    """As in lesson 04 by keyboard alone: no control is left out, unnamed, or a trap."""
+    sliders = page.locator(".noUi-handle:visible").count()
+    page.locator(".etgp-action").first.focus()
+    stops = []
+    while (stop := page.evaluate(FOCUSED)) and len(stops) < 150:
+        stops.append(stop)
+        notebook.page.keyboard.press("Tab")
+    assert len(stops) < 150
+    assert all(name for _, name in stops)
+    assert sum(role == "slider" for role, _ in stops) >= sliders
+    assert {"present", page.locator(".etgp-chip").last.inner_text()} <= {name for _, name in stops}
+
+
 def test_present_mode_tells_every_story(notebook, page):
     """One after the other by an arrow key, in large text, with at most two sliders."""
     keyboard, chips = notebook.page.keyboard, page.locator(".etgp-chip")
