@@ -82,7 +82,7 @@ class Training:
         """The number of drawn points."""
         return self.page.locator(".etgp-figure-point .js-plotly-plot").evaluate(
             "plot => plot._fullData.filter(t => (t.name ?? '').startsWith('data of'))"
-            ".reduce((sum, t) => sum + t.x.length, 0)"
+            ".reduce((sum, t) => sum + (t.x?.length ?? 0), 0)"
         )
 
     def paint(self, round_: int) -> float:

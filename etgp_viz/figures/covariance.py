@@ -82,7 +82,7 @@ def _blank_comparison(part: str, record: Comparison) -> go.Figure:
         xaxis={**look, "tickangle": 0, "constrain": "domain"},
         yaxis={**look, **plotting.SQUARE},
         shapes=[{"type": "path", "path": "M0,0", "line": border, "visible": False}],
-    )
+    ).update_layout(margin_autoexpand=False)  # maps that are compared are equally large
 
 
 def _update_comparison(part: str, fig: go.Figure, record: Comparison, refit: bool = False) -> None:
@@ -225,7 +225,7 @@ def _update_variances(fig: go.Figure, record: Variances, refit: bool = False) ->
     reach = 2.0 * record.standard_error
     everything = np.concatenate([lines, record.estimate + reach, np.zeros_like(lines)])
     low, high = plotting.limits(fig, "yaxis", everything, refit)
-    heights = plotting.apart(fig, lines[:, -1], 0.08 * (high - low), (low, high))
+    heights = plotting.apart(fig, lines[:, -1], 0.1 * (high - low), (low, high))
     changes = {
         "y": [*lines, *record.estimate, heights],
         "error_y.array": [*[None] * (1 + C), *reach, None],
@@ -266,7 +266,7 @@ def _update_equal_inputs(fig: go.Figure, record: EqualInputs, refit: bool = Fals
         x.append(here)
         y.append(there)
         ends.append(values[exists][-1] if exists.any() else 0.0)
-    heights = plotting.apart(fig, np.array(ends), 0.2, (-1.3, 1.3))
+    heights = plotting.apart(fig, np.array(ends), 0.26, (-1.3, 1.3))
     places = np.full(len(ends), record.x[-1] + 0.05)
     plotting.move(fig, {"x": [*x, places], "y": [*y, heights]}, plotting.marked(record.at))
 
