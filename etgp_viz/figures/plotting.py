@@ -191,32 +191,35 @@ def fitted(values: np.ndarray, margin: float) -> list[float]:
     return [low - room, high + room]
 
 
-def spread(heights: np.ndarray, gap: float) -> np.ndarray:
+def spread(
+    heights: np.ndarray, gap: float, within: tuple[float, float] = (-np.inf, np.inf)
+) -> np.ndarray:
     """Heights moved as little as possible (least squares) so that all are `gap` apart.
 
-    With h sorted, h′ᵢ₊₁ − h′ᵢ ≥ gap says that h′ᵢ − i·gap never falls: an isotonic regression.
+    With h sorted, h′ᵢ₊₁ − h′ᵢ ≥ gap says that h′ᵢ − i·gap never falls: an isotonic regression. If
+    all are to stay `within` two ends, its solution is cut at low and at high − (n − 1)·gap.
     """
     heights = np.asarray(heights, dtype=float)
     order = np.argsort(heights, kind="stable")
     steps = gap * np.arange(len(heights))
     moved = np.empty_like(heights)
-    moved[order] = isotonic_regression(heights[order] - steps).x + steps
+    low, high = within
+    level = isotonic_regression(heights[order] - steps).x
+    moved[order] = np.clip(level, low, max(low, high - gap * (len(heights) - 1))) + steps
     return moved
 
 
 def apart(
-    fig: go.Figure, heights: np.ndarray, gap: float, within: tuple[float, float] | None = None
+    fig: go.Figure,
+    heights: np.ndarray,
+    gap: float,
+    within: tuple[float, float] = (-np.inf, np.inf),
 ) -> np.ndarray:
     """Heights of labels moved so that all are `gap` apart, or more if the text is enlarged.
 
-    All of them are moved if one would leave the ends of the axis, where plotly would hide it.
+    They stay `within` the ends of an axis if these are given: plotly hides labels beyond them.
     """
-    moved = spread(heights, gap * scale_of(fig))
-    if within is not None:
-        low, high = within
-        moved = moved - max(0.0, moved.max() - high)
-        moved = moved + max(0.0, low - moved.min())
-    return moved
+    return spread(heights, gap * scale_of(fig), within)
 
 
 def scale_of(fig: go.Figure) -> float:
