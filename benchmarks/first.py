@@ -50,7 +50,8 @@ def seconds(lab: Lab, name: str) -> tuple[float, float]:
     with lab.open(name, width=1366, height=768) as notebook:
         page, picture = notebook.page, PICTURES[name]
         start = time.perf_counter()
-        page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+        # Not waiting for the end of all cells, which this command promises.
+        page.evaluate("() => void jupyterapp.commands.execute('notebook:run-all-cells')")
         while not (before := page.evaluate(DRAWN, picture)):
             assert time.perf_counter() - start < 120.0, f"no picture in {name}"
             page.wait_for_timeout(20)

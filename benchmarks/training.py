@@ -23,7 +23,7 @@ CELLS = [
     f"from etgp_viz import explorers\nexplorers.{name}Explorer()"
     for name in ("Inference", "Timing")
 ]
-ROUNDS, SECONDS = 3, 5.0
+ROUNDS, SECONDS, MANY = 3, 5.0, 100
 GOAL_UPDATES, GOAL_SECONDS, GOAL_RACE = 8.0, 1.0, 10.0
 
 # How many frames of the browser show another picture than the frame before, by figure.
@@ -96,7 +96,8 @@ class Training:
         )
 
     def other_rows(self, press: Callable[[], None]) -> float:
-        """A press that makes other data, for which a new model trains."""
+        """A press that makes other data, for which a new model trains: steps are counted anew."""
+        wait_until(lambda: self.steps > MANY, "many steps")
         held = self.steps
         return self.seconds_after(press, lambda: self.steps < held)
 
