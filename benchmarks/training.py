@@ -105,7 +105,7 @@ class Training:
 def first_point(notebook: Notebook) -> float:
     """Seconds from the start of a race to the first point of its own."""
     plot = notebook.plot("classes").element
-    own = """plot => plot.data.some(({ name, y }) => /measured$/.test(name) && y?.length)"""
+    own = """plot => plot._fullData.some(({ name, y }) => /measured$/.test(name) && y?.length)"""
     run = notebook.page.locator(".etgp-viz").nth(1).locator("button", has_text="run").first
     start = time.perf_counter()
     run.press("Enter")
