@@ -23,8 +23,6 @@ FAMILIES = {"linear": "LINEAR: a·f + b", "sal": "SAL, then LINEAR", "tanh": "TA
 DRAWS = {S: f"{S:,}".replace(",", " ") for S in (100, 200, 500, 1000, 2000, 5000, 10000, 20000)}
 VIEWS = {"pair": "two classes, c and d", "joint": "all classes in blocks"}
 NAMES = {c + 1: f"class {c + 1}: {style.process(c)}" for c in range(session.CLASSES)}
-# Heat maps that stand side by side.
-COMPARED = ("analytic", "estimate", "difference")
 
 
 def _is(*families: str) -> Any:
@@ -144,7 +142,8 @@ class CovarianceExplorer(Explorer):
     }
     full_width = ("variance", "correlation")
     views: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "Formula and Monte Carlo": (" ".join(COMPARED),),
+        "Formula and Monte Carlo": ("analytic estimate",),
+        "Their difference": ("difference convergence",),
         "From K": ("latent analytic",),
         "Variance and correlation": ("variance correlation",),
         "Two classes at one x": ("together convergence",),
@@ -213,6 +212,7 @@ class CovarianceExplorer(Explorer):
             "Proposition 1. With 20 000 draws the difference is visible, and more draws do not "
             "close the gap. Add terms until formula and Monte Carlo agree.",
             {"family": "tanh", "terms": 1, "draws": 20000, "height": 5.0, "d": 1},
+            "Their difference",
         ),
         "The mean matters now": Preset(
             "The same bent flows, but f₀ has a mean of 1.5: it reaches other parts of the flows, "
@@ -316,17 +316,6 @@ class CovarianceExplorer(Explorer):
                 "    picture.make(records[name]).show()",
             ]
         )
-
-    def _on_shown(self, change: Any) -> None:
-        """Draw what the browser is about to show; three maps in a row have their bars below.
-
-        In "present" mode the row is as wide as the screen, and its height is what they lack.
-        """
-        super()._on_shown(change)
-        frame = self._page.frame
-        is_row = frame.hides and not frame.presents and set(COMPARED) <= frame.shown
-        for name in COMPARED:
-            figures.place_bar(self._figures[name], "below" if is_row else "beside")
 
     def print_figure(self) -> Any:
         return print_covariance.make(**self._records)

@@ -34,14 +34,6 @@ __all__ = [
 # Height and margins of the heat maps, which are shown side by side.
 MAP_HEIGHT = 340
 MAP_MARGIN = {"l": 52, "r": plotting.BAR_MARGIN, "t": 46, "b": 44}
-# The same with the colour bar below the map, where three of them share a narrow page.
-BELOW_MARGIN = {**MAP_MARGIN, "r": 12, "b": 84}
-BARS = {
-    "beside": {"orientation": "v", "x": 1.02, "xanchor": "left", "y": 0.5, "yanchor": "middle"}
-    | {"yref": "paper"},
-    "below": {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0.0, "yanchor": "bottom"}
-    | {"yref": "container"},
-}
 HEIGHT, MARGIN = 320, {"r": 20, "t": 50}
 # From here on draws of two classes lie on a straight line, as far as one can see.
 STRAIGHT = 0.9995
@@ -82,7 +74,7 @@ def _blank_comparison(part: str, record: Comparison) -> go.Figure:
         xaxis={**look, "tickangle": 0, "constrain": "domain"},
         yaxis={**look, **plotting.SQUARE},
         shapes=[{"type": "path", "path": "M0,0", "line": border, "visible": False}],
-    ).update_layout(margin_autoexpand=False)  # maps that are compared are equally large
+    )
 
 
 def _update_comparison(part: str, fig: go.Figure, record: Comparison, refit: bool = False) -> None:
@@ -127,17 +119,6 @@ def _names(classes: tuple[int, ...]) -> dict[str, Any]:
         return {}
     names, colours = zip(*((style.process(c), style.colour(c, C)) for c in range(C)), strict=True)
     return {"names": list(names), "colours": list(colours)}
-
-
-def place_bar(fig: go.Figure, where: str) -> None:
-    """Put the colour bar of a heat map "beside" or "below" it, with room for it or for none."""
-    margin, scale = BELOW_MARGIN if where == "below" else MAP_MARGIN, plotting.scale_of(fig)
-    plotting.move(
-        fig,
-        {f"colorbar.{name}": [value] for name, value in BARS[where].items()},
-        {f"margin.{side}": scale * size for side, size in margin.items()}
-        | {"yaxis.constraintoward": "top" if where == "below" else "middle"},
-    )
 
 
 def _comparison_heading(part: str, record: Comparison) -> str:
