@@ -358,5 +358,5 @@ def _update_dependence(fig: go.Figure, record: Dependence, refit: bool = False) 
         layout[f"{axis}.ticktext"] = [style.process(c - 1) for c in ticks]
     z = plotting.rounded(record.rank_correlation)
     meta = plotting.rows_of_classes(range(C), range(C))
-    traces = {"x": [numbers], "y": [numbers], "z": [z], "meta": [meta]}
+    traces: dict[str, list[Any]] = {"x": [numbers], "y": [numbers], "z": [z], "meta": [meta]}
     plotting.move(fig, traces, layout)
