@@ -1,10 +1,13 @@
 """What lesson 00 opens with: a trained ETGP that reads digits, and what it costs to have C classes.
 
 The classifier comes with the package (``tools/reference_digits.py`` makes it), so that there is
-something to touch before anything has to be explained or trained.
+something to touch before anything has to be explained or trained. So do its answers to all test
+images: they are shown, and follow the slider, before TensorFlow is loaded.
 """
 
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import ipywidgets as widgets
 import numpy as np
@@ -12,10 +15,12 @@ from scipy.special import softmax
 
 from etgp_viz.course import small_figures
 from etgp_viz.course.touching import Gallery
+from etgp_viz.files import read_arrays
 
-__all__ = ["FILE", "TURNS", "CostOfClasses", "DigitReader"]
+__all__ = ["ANSWERS", "FILE", "TURNS", "CostOfClasses", "DigitReader", "draw", "summarise"]
 
 FILE = Path(__file__).parents[1] / "reference" / "digits_classifier.npz"
+ANSWERS = FILE.with_name("digits_answers.npz")  # `summarise` of what it says to each test image
 DRAWS = 200  # of f₀ and of the network, for each image
 #: images to click on: easy ones, two that are badly written, and one that is read wrongly
 GALLERY = (0, 1, 2, 3, 4, 5, 6, 13, 21, 23, 399)
@@ -36,14 +41,12 @@ class DigitReader(widgets.VBox):
     Attributes
     ----------
     gallery, image, turn : the controls; the gallery shows a few of all images
-    probabilities : ``[draws, C]`` of the image that is shown
     """
 
     def __init__(self) -> None:
         from etgp_viz import datasets
-        from etgp_viz.classifier.estimator import ETGPClassifier
 
-        self._model = ETGPClassifier.load(FILE).model_
+        self._answers = read_arrays(ANSWERS)["answers"]
         inputs, labels = datasets.load("digits").xy("test")
         self._images, self._labels = np.asarray(inputs).reshape(-1, 8, 8), np.asarray(labels)
         words = {"style": {"description_width": "initial"}, "layout": {"width": "min(32em, 95%)"}}
@@ -66,23 +69,35 @@ class DigitReader(widgets.VBox):
         both = widgets.HBox([self.picture, self.answer], layout={"flex_flow": "row wrap"})
         super().__init__([self.gallery, self.image, self.turn, both, self.sentence])
 
+    @cached_property
+    def _model(self) -> Any:
+        from etgp_viz.classifier.estimator import ETGPClassifier
+
+        return ETGPClassifier.load(FILE).model_
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """Class probabilities ``[draws, C]`` of the image that is shown."""
+        return self.draws(self._shown())
+
+    def _shown(self) -> np.ndarray:
+        return TURNS[self.turn.value](self._images[self.image.value])
+
     def draws(self, image: np.ndarray) -> np.ndarray:
         """Class probabilities ``[draws, C]`` of one image, over draws of f₀ and of the network."""
-        row = image.reshape(1, -1).astype(float)
-        f = self._model.predict_f_samples(row, DRAWS, seed=0, dropout=True).numpy()[:, 0]
-        return softmax(f, axis=1)
+        return draw(self._model, image)
 
     def _show(self) -> None:
-        image = TURNS[self.turn.value](self._images[self.image.value])
-        self.probabilities = self.draws(image)
-        mean = self.probabilities.mean(axis=0)
-        low, high = np.quantile(self.probabilities, [0.05, 0.95], axis=0)
+        if self.turn.value == "as it is":
+            mean, low, high = self._answers[self.image.value]
+        else:
+            mean, low, high = summarise(self.probabilities)
         first, second = np.argsort(mean)[::-1][:2]
         said = (
             f"“{first}” with probability {mean[first]:.2f}, then “{second}” with {mean[second]:.2f}"
         )
         names = [f"digit {digit}" for digit in range(len(mean))]
-        self.picture.value = small_figures.pixels(image, f"image {self.image.value}")
+        self.picture.value = small_figures.pixels(self._shown(), f"image {self.image.value}")
         self.answer.value = small_figures.bars(mean, names, low, high, said)
         label = self._labels[self.image.value]
         spoilt = "" if self.turn.value == "as it is" else f" ({self.turn.value})"
@@ -95,6 +110,18 @@ class DigitReader(widgets.VBox):
         return (
             f"<div class='idea'>{self.picture.value}{self.answer.value}{self.sentence.value}</div>"
         )
+
+
+def draw(model: Any, image: np.ndarray) -> np.ndarray:
+    """Class probabilities ``[draws, C]`` that a model gives to one image."""
+    row = image.reshape(1, -1).astype(float)
+    f = model.predict_f_samples(row, DRAWS, seed=0, dropout=True).numpy()[:, 0]
+    return softmax(f, axis=1)
+
+
+def summarise(draws: np.ndarray) -> np.ndarray:
+    """Mean, 5 % and 95 % quantile of class probabilities ``[draws, C]``, as ``[3, C]``."""
+    return np.stack([draws.mean(axis=0), *np.quantile(draws, [0.05, 0.95], axis=0)])
 
 
 class CostOfClasses(small_figures.OneIdea):

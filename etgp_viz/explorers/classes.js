@@ -54,7 +54,7 @@ function watchClasses(page, place) {
     for (const plot of plots()) {
       if (plot.dataset.etgpHover || !plot.on) continue;
       plot.dataset.etgpHover = "on";
-      plot.on("plotly_hover", (event) => wish("hovered")(event.points[0].data.legendgroup ?? null));
+      plot.on("plotly_hover", ({ points: [{ fullData, pointNumber }] }) => wish("hovered")(groupOf(fullData, pointNumber)));
       plot.on("plotly_unhover", () => wish("hovered")(null));
       plot.on("plotly_afterplot", again);
     }

@@ -221,10 +221,20 @@ function presenter(page, model, send) {
   };
 }
 
+// The heading of a figure, or the name of its y axis, in plain words. It may have tags, and words from
+// anywhere: nothing of it is run.
+function headingOf(plot) {
+  const { annotations = [], yaxis } = plot.layout ?? {};
+  const text = annotations.find((note) => note.text?.startsWith("<b>"))?.text ?? yaxis?.title?.text ?? "";
+  return new DOMParser().parseFromString(text.replace(/<br>/g, ": "), "text/html").body.textContent.trim();
+}
+
+// Alt text of each figure: its own heading, and what all of them show.
 function describe(page, text) {
   for (const plot of page.querySelectorAll(PLOT)) {
+    const heading = headingOf(plot);
     plot.setAttribute("role", "img");
-    plot.setAttribute("aria-label", text);
+    plot.setAttribute("aria-label", heading ? `${heading}. ${text}` : text);
   }
 }
 

@@ -13,6 +13,7 @@ from etgp_viz.explorers import tours
 from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, controlled
 from etgp_viz.figures import results as figures
+from etgp_viz.figures.plotting import signed
 from etgp_viz.figures.print import results as print_results
 from etgp_viz.records.results import METRICS, RIVALS, WAYS, Panel
 from etgp_viz.rivals import names
@@ -222,7 +223,7 @@ class ResultsExplorer(Explorer):
         sentences = [
             _describe_best(self._panel(state)),
             f"The run in detail: {name}{_inducing(row)}, seed {row['seed']}, test accuracy "
-            f"{row['test_accuracy']:.3f}, log-likelihood {row['test_log_likelihood']:.3f}, "
+            f"{row['test_accuracy']:.3f}, log-likelihood {signed(row['test_log_likelihood'], 3)}, "
             f"ECE {row['test_ece']:.3f}.",
             *_describe_training(row),
         ]

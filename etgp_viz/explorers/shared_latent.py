@@ -13,6 +13,7 @@ from etgp_viz.explorers.base import Explorer, Preset
 from etgp_viz.explorers.fields import Choice, Number, Whole, controlled
 from etgp_viz.explorers.shared_latent_session import DOTS, DRAWS, FLOWS, NETWORKS, X
 from etgp_viz.figures import dependence, latents, pivot, probabilities, processes, style
+from etgp_viz.figures.plotting import signed
 from etgp_viz.figures.print import shared_latent as print_shared_latent
 from etgp_viz.figures.shared_latent import MAX_CLASSES
 from etgp_viz.records import shared_latent
@@ -249,17 +250,18 @@ class SharedLatentExplorer(Explorer):
         pivot, partner = style.process(record.pivot), style.process(record.partner)
         winner, probability = self._records["probabilities"].winner
         dependence = (
-            f"{pivot} determines all others: when it is {record.values[record.pivot]:.2f}, "
-            f"{partner} must be {record.values[record.partner]:.2f}"
+            f"{pivot} determines all others: when it is {signed(record.values[record.pivot])}, "
+            f"{partner} must be {signed(record.values[record.partner])}"
             if record.maps is not None
             else f"{pivot} says something about the others, but does not determine them"
             if state.model == "mixed"
             else f"{pivot} says nothing about the others"
         )
         return (
-            f"At x = {record.at:.2f}, {dependence}. Over {DRAWS} joint draws, the rank correlation "
-            f"of two classes has an average size of {strength:.2f}. The most probable class there "
-            f"is {winner + 1}, with {probability:.0%}.{session.setting_of(state).held.sentence}"
+            f"At x = {signed(record.at)}, {dependence}. Over {DRAWS} joint draws, the rank "
+            f"correlation of two classes has an average size of {strength:.2f}. The most probable "
+            f"class there is {winner + 1}, with {probability:.0%}."
+            f"{session.setting_of(state).held.sentence}"
             f"{session.same_model(session.setting_of(state))}"
         )
 

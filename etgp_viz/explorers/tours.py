@@ -121,8 +121,8 @@ COVARIANCE = Preset(
              until=lambda state: sum(state.a2) <= -4.9, move={"a2": (-1.7, -1.4, -1.0, -0.6, -0.3)},
              then="It changes its sign. The two classes now have a correlation of −1 at every "
                   "input: one goes up when the other goes down."),
-        Step("Is the formula right? Draws of the same processes give an estimate, and the third "
-             "map shows how many standard errors apart the two are. Take 20 000 draws.", "draws",
+        Step("Is the formula right? Draws of the same processes give an estimate. (Another view "
+             "shows how many standard errors apart the two are.) Take 20 000 draws.", "draws",
              {"draws": 2000}, view="Formula and Monte Carlo",
              until=lambda state: state.draws == 20000, move={"draws": 20000},
              then="The estimate comes closer to the formula, and the difference is what chance "

@@ -60,7 +60,11 @@ latent_matrix.updater(flow.matrix.update)
 
 def _blank_comparison(part: str, record: Comparison) -> go.Figure:
     """One of the three heat maps of a comparison, the rows downwards, as a matrix is written."""
-    ends = {"zmin": -MAX_DIFFERENCE, "zmax": MAX_DIFFERENCE} if part == "difference" else {}
+    ends: dict[str, Any] = {}
+    if part == "difference":
+        ticks = np.linspace(-MAX_DIFFERENCE, MAX_DIFFERENCE, 5)
+        ends = {"zmin": -MAX_DIFFERENCE, "zmax": MAX_DIFFERENCE}
+        ends["colorbar"] = {**style.COLOUR_BAR, "tickvals": ticks}
     look = {"type": "category", "tickmode": "array", "showgrid": False}
     border = {"color": style.NEUTRAL, "width": 1}
     return plotting.figure(
@@ -89,7 +93,8 @@ def _update_comparison(part: str, fig: go.Figure, record: Comparison, refit: boo
         top = plotting.colour_limit(trace, both, refit)
         changes = {"z": [plotting.rounded(getattr(record, part))], "zmin": [-top], "zmax": [top]}
     if (list(trace.x or ()), list(trace.y or ())) != (columns, rows):
-        changes |= {"x": [columns], "y": [rows]}
+        meta = plotting.rows_of_classes(record.rows, record.columns, **_names(record.rows))
+        changes |= {"x": [columns], "y": [rows], "meta": [meta]}
         layout |= _class_axis("xaxis", record.columns, record.x, "x′", columns)
         layout |= _class_axis("yaxis", record.rows, record.x, "x", rows)
         layout["xaxis.range"] = [-0.5, len(columns) - 0.5]
@@ -105,6 +110,15 @@ analytic, estimate, difference = (
 )
 # The three heat maps under their names in version 0.1.
 comparison = SimpleNamespace(ANALYTIC=analytic, ESTIMATE=estimate, DIFFERENCE=difference)
+
+
+def _names(classes: tuple[int, ...]) -> dict[str, Any]:
+    """Names and colours for a legend, if all classes are there."""
+    C = len(classes)
+    if C == 1:
+        return {}
+    names, colours = zip(*((style.process(c), style.colour(c, C)) for c in range(C)), strict=True)
+    return {"names": list(names), "colours": list(colours)}
 
 
 def _comparison_heading(part: str, record: Comparison) -> str:
@@ -172,14 +186,15 @@ def variances(record: Variances) -> go.Figure:
         )  # fmt: skip
     names = ["f₀", *(style.process(c) for c in range(C))]
     colours = [style.NEUTRAL, *(style.colour(c, C) for c in range(C))]
-    title = "variance: lines by formula, dots by Monte Carlo ± 2 standard errors"
+    title = plotting.heading("variance", "lines: formula; dots: Monte Carlo ± 2 SE")
+    labels = plotting.names(x[-1] + 0.05, names, colours).update(meta={"classes": [-1, *range(C)]})
     return plotting.figure(
-        [*traces, plotting.names(x[-1] + 0.05, names, colours)],
+        [*traces, labels],
         290,
-        {"r": 50},
+        {"r": 50, "t": 48},
         xaxis=plotting.axis("input x", range=[x[0] - 0.05, x[-1] + 0.05]),
         yaxis=plotting.axis("variance Var[fᶜ(x)]", nticks=6),
-        annotations=[plotting.heading(title)],
+        annotations=[title],
         shapes=[plotting.mark(record.at)],
     )
 
@@ -191,7 +206,7 @@ def _update_variances(fig: go.Figure, record: Variances, refit: bool = False) ->
     reach = 2.0 * record.standard_error
     everything = np.concatenate([lines, record.estimate + reach, np.zeros_like(lines)])
     low, high = plotting.limits(fig, "yaxis", everything, refit)
-    heights = plotting.apart(fig, lines[:, -1], 0.16 * (high - low))
+    heights = plotting.apart(fig, lines[:, -1], 0.1 * (high - low), (low, high))
     changes = {
         "y": [*lines, *record.estimate, heights],
         "error_y.array": [*[None] * (1 + C), *reach, None],
@@ -210,14 +225,14 @@ def equal_inputs(record: EqualInputs) -> go.Figure:
         for k, (name, colour) in enumerate(zip(names, colours, strict=True))
     ]
     ticks = {"tickvals": [-1, -0.5, 0, 0.5, 1], "ticktext": ["−1", "−½", "0", "½", "1"]}
-    title = "correlation of two classes at one input x: ±1 if linear, none if one is flat"
+    title = plotting.heading("correlation at one input x", "±1 if linear, none if one is flat")
     return plotting.figure(
         [*lines, plotting.names(x[-1] + 0.05, names, colours)],
         240,
-        {"r": 50},
+        {"r": 50, "t": 48},
         xaxis=plotting.axis("input x", range=[x[0] - 0.05, x[-1] + 0.05]),
         yaxis=plotting.axis("correlation", range=[-1.3, 1.3], **ticks),
-        annotations=[plotting.heading(title)],
+        annotations=[title],
         shapes=[plotting.mark(record.at)],
     )
 
@@ -232,7 +247,7 @@ def _update_equal_inputs(fig: go.Figure, record: EqualInputs, refit: bool = Fals
         x.append(here)
         y.append(there)
         ends.append(values[exists][-1] if exists.any() else 0.0)
-    heights = plotting.apart(fig, np.array(ends), 0.42)
+    heights = plotting.apart(fig, np.array(ends), 0.26, (-1.3, 1.3))
     places = np.full(len(ends), record.x[-1] + 0.05)
     plotting.move(fig, {"x": [*x, places], "y": [*y, heights]}, plotting.marked(record.at))
 

@@ -90,7 +90,7 @@ def parameters(record: Parameters) -> go.Figure:
         xaxis=plotting.axis("input x", range=[x[0], x[-1]]),
         yaxis=plotting.axis("parameters", nticks=5),
         annotations=[
-            *(plotting.label("", colour, x=x[-1], y=0.0) for colour, _ in looks),
+            *(plotting.label("", colour, x=x[-1], y=0.0, xshift=12) for colour, _ in looks),
             plotting.heading("parameters θ(x) of the flow"),
         ],
         shapes=[plotting.mark(record.at)],

@@ -424,7 +424,7 @@ def node_errors(record: NodeErrors) -> go.Figure:
         xaxis=plotting.axis(
             "nodes Q, or draws S, for each row", type="log", dtick=1, range=[-0.1, 2.6]
         ),
-        yaxis=plotting.axis("error of a row, nats", type="log", tickformat=".0e", nticks=6),
+        yaxis=plotting.axis("error of a row, nats", type="log", exponentformat="power", nticks=6),
         shapes=[plotting.mark(record.used)],
     )
 

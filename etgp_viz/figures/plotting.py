@@ -3,7 +3,7 @@
 import html
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -191,22 +191,35 @@ def fitted(values: np.ndarray, margin: float) -> list[float]:
     return [low - room, high + room]
 
 
-def spread(heights: np.ndarray, gap: float) -> np.ndarray:
+def spread(
+    heights: np.ndarray, gap: float, within: tuple[float, float] = (-np.inf, np.inf)
+) -> np.ndarray:
     """Heights moved as little as possible (least squares) so that all are `gap` apart.
 
-    With h sorted, h′ᵢ₊₁ − h′ᵢ ≥ gap says that h′ᵢ − i·gap never falls: an isotonic regression.
+    With h sorted, h′ᵢ₊₁ − h′ᵢ ≥ gap says that h′ᵢ − i·gap never falls: an isotonic regression. If
+    all are to stay `within` two ends, its solution is cut at low and at high − (n − 1)·gap.
     """
     heights = np.asarray(heights, dtype=float)
     order = np.argsort(heights, kind="stable")
     steps = gap * np.arange(len(heights))
     moved = np.empty_like(heights)
-    moved[order] = isotonic_regression(heights[order] - steps).x + steps
+    low, high = within
+    level = isotonic_regression(heights[order] - steps).x
+    moved[order] = np.clip(level, low, max(low, high - gap * (len(heights) - 1))) + steps
     return moved
 
 
-def apart(fig: go.Figure, heights: np.ndarray, gap: float) -> np.ndarray:
-    """Heights of labels moved so that all are `gap` apart, or more if the text is enlarged."""
-    return spread(heights, gap * scale_of(fig))
+def apart(
+    fig: go.Figure,
+    heights: np.ndarray,
+    gap: float,
+    within: tuple[float, float] = (-np.inf, np.inf),
+) -> np.ndarray:
+    """Heights of labels moved so that all are `gap` apart, or more if the text is enlarged.
+
+    They stay `within` the ends of an axis if these are given: plotly hides labels beyond them.
+    """
+    return spread(heights, gap * scale_of(fig), within)
 
 
 def scale_of(fig: go.Figure) -> float:
@@ -379,6 +392,14 @@ def heatmap(name: str, hover: str, **look: Any) -> go.Heatmap:
     """A heat map in colours centred on zero, still empty."""
     look = {"colorscale": style.DIVERGING, "colorbar": style.COLOUR_BAR, "z": [[0.0]], **look}
     return go.Heatmap(name=name, hovertemplate=f"{hover}<extra></extra>", **look)
+
+
+def rows_of_classes(rows: Iterable[int], columns: Iterable[int], **names: Any) -> dict[str, Any]:
+    """plotly's ``meta`` of a matrix with as many rows for each class: its cells light classes up.
+
+    ``names`` and ``colours`` of all classes, if given, let a legend list them: see panels.js.
+    """
+    return {"rows": list(rows), "columns": list(columns), **names}
 
 
 def rounded(z: np.ndarray) -> np.ndarray:

@@ -215,6 +215,7 @@ def _update_confusion(fig: go.Figure, record: Confusion, refit: bool = False) ->
         "zmax": [max(float(wrong.max()), 0.01)],
         "text": [texts if len(names) <= MAX_COUNTED_CLASSES else [[""]]],
         "customdata": [[[f"{share:.1%}" for share in row] for row in record.share]],
+        "meta": [_named_classes(names)],
     }
     title = plotting.heading_text(
         f"who is taken for whom: {right:.1%} right", "colour: share of a true class that is wrong"
@@ -223,6 +224,15 @@ def _update_confusion(fig: go.Figure, record: Confusion, refit: bool = False) ->
     for axis in ("xaxis", "yaxis"):
         layout[f"{axis}.showticklabels"] = is_named
     plotting.move(fig, traces, layout)
+
+
+def _named_classes(names: list[str]) -> dict[str, Any]:
+    """What lets a cell of the matrix light its class up, and a short legend list all of them."""
+    C, all_of_them = len(names), range(len(names))
+    if C > MAX_COUNTED_CLASSES:
+        return plotting.rows_of_classes(all_of_them, all_of_them)
+    colours = [style.colour(c, C) for c in all_of_them]
+    return plotting.rows_of_classes(all_of_them, all_of_them, names=names, colours=colours)
 
 
 @Picture
@@ -361,7 +371,6 @@ def class_lines(record: Lines) -> go.Figure:
     lines = [
         plotting.line(
             record.t, record.t, f"class {k}", colour, dash=style.dash(k), width=2.0,
-            legendgroup=str(k),
         )
         for k, colour in enumerate(colours)
     ]  # fmt: skip
@@ -392,6 +401,8 @@ def _update_class_lines(fig: go.Figure, record: Lines, refit: bool = False) -> N
         "name": [*names, *([""] * spare), "names of the lines"],
         "visible": [*([True] * K), *([False] * spare), True],
         "text": [*([None] * MAX_LINES), labels],
+        "legendgroup": [*(str(c) for c in record.classes), *([""] * spare), ""],
+        "meta": [*([None] * MAX_LINES), {"classes": [int(c) for c in record.classes]}],
     }
     painted = [*colours, *[style.NEUTRAL] * spare]
     plotting.move(fig, {"line.color": painted})
@@ -432,6 +443,7 @@ def _update_projection(fig: go.Figure, record: Projection, refit: bool = False) 
         "y": [record.data[:, 1], record.inducing[:, 1]],
         "text": [[plotting.plain_text(record.names[c]) for c in record.labels], None],
         "marker.color": [colours, style.NEUTRAL],
+        "meta": [{"classes": [int(c) for c in record.labels]}, None],
     }
     classes = "for all classes" if record.is_shared else "of some classes"
     title = plotting.heading_text(

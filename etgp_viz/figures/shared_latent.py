@@ -355,11 +355,7 @@ def dependence(record: Dependence) -> go.Figure:
     """A heat map over pairs of classes, whose colours always reach from −1 to 1."""
     hover = "%{x} and %{y}<br>rank correlation %{z:.2f}"
     return plotting.figure(
-        [
-            plotting.heatmap(
-                "rank correlation", hover, meta="classes", zmin=-1.0, zmax=1.0, xgap=1, ygap=1
-            )
-        ],
+        [plotting.heatmap("rank correlation", hover, zmin=-1.0, zmax=1.0, xgap=1, ygap=1)],
         380,
         {"r": 20, "t": 52, "l": 50},
         xaxis=plotting.axis("class", constrain="domain", showgrid=False),
@@ -381,4 +377,6 @@ def _update_dependence(fig: go.Figure, record: Dependence, refit: bool = False) 
         layout[f"{axis}.tickvals"] = ticks
         layout[f"{axis}.ticktext"] = [style.process(c - 1) for c in ticks]
     z = plotting.rounded(record.rank_correlation)
-    plotting.move(fig, {"x": [numbers], "y": [numbers], "z": [z]}, layout)
+    meta = plotting.rows_of_classes(range(C), range(C))
+    traces: dict[str, list[Any]] = {"x": [numbers], "y": [numbers], "z": [z], "meta": [meta]}
+    plotting.move(fig, traces, layout)

@@ -237,10 +237,14 @@ def test_a_click_marks_an_input_everywhere(notebook):
 
 
 def test_the_pictures_have_alt_text(notebook):
-    figure = paths(notebook).element
-    wait_until(
-        lambda: figure.get_attribute("aria-label") == summary(notebook), "the same words", 15
-    )
+    """Their own heading, and the sentence about all of them."""
+    for name, heading in (("paths", "f₀"), ("density", "density at x = ")):
+        label = notebook.plot(name).element
+        wait_until(
+            lambda e=label: e.get_attribute("aria-label").endswith(f". {summary(notebook)}"),
+            "the same words", 15,
+        )  # fmt: skip
+        assert heading in label.get_attribute("aria-label").removesuffix(summary(notebook))
 
 
 def test_code_and_link_appear_and_a_link_opens(notebook):

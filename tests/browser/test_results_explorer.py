@@ -65,3 +65,36 @@ def test_another_run_changes_every_picture(notebook, screenshots):
 
 def test_axe_finds_nothing(notebook, axe):
     assert violations(notebook.page, axe, ".etgp-viz") == []
+
+
+# Where the frames in a matrix are, in rows and columns; and the lines that are not faded.
+FRAMES = """plot => { const panel = plot.querySelector('.nsewdrag').getBoundingClientRect();
+  return [...plot.closest('.etgp-figure').querySelectorAll('.etgp-band')].map((band) => {
+    const box = band.getBoundingClientRect();
+    return [(box.top - panel.top) / panel.height, (box.left - panel.left) / panel.width]
+      .map((share) => Math.round(10 * share)); }); }"""
+BRIGHT = """plot => plot._fullData.filter((trace) => trace.visible === true
+  && trace.mode === 'lines'
+  && plot.querySelector(`.trace${trace.uid} .lines`).style.opacity !== '0.15'
+).map((trace) => trace.name)"""
+
+
+def test_a_cell_of_the_matrix_lights_its_class_up_everywhere(notebook, screenshots):
+    """By mouse in the row of the digit 3, and by keyboard in the legend."""
+    lines, matrix = notebook.plot("offset"), notebook.plot("confusion").element
+    panel = matrix.locator(".nsewdrag").bounding_box()
+    at_row = panel["y"] + 0.35 * panel["height"]
+    notebook.page.mouse.move(panel["x"] + 0.75 * panel["width"], at_row)
+    wait_until(lambda: matrix.evaluate(FRAMES) == [[3, 0], [0, 3]], "the row and column of 3", 15)
+    notebook.screenshot(screenshots / "results-class.png", ".etgp-viz")
+    notebook.page.mouse.move(panel["x"] - 5, panel["y"] - 60)
+    wait_until(lambda: matrix.evaluate(FRAMES) == [], "the light to go out", 15)
+    legend = notebook.page.get_by_role("group", name="classes").get_by_role("button", name="3")
+    legend.focus()
+    legend.press("Enter")  # it stays in other views
+    wait_until(lambda: matrix.evaluate(FRAMES) == [[3, 0], [0, 3]], "the row and column of 3", 15)
+    lines.settle()
+    wait_until(lambda: lines.element.evaluate(BRIGHT) == ["class 3"], "its line alone", 15)
+    legend.press("Enter")
+    legend.blur()
+    wait_until(lambda: len(lines.element.evaluate(BRIGHT)) > 3, "all lines", 15)

@@ -25,17 +25,57 @@ function areaOf(plot, trace) {
   return (place > 0 ? stack[place - 1]._nextFill : trace._ownFill)?.node?.();
 }
 
-// Dim every class but one in a plot; none if `group` is null. Traces of class c have legendgroup "c", and
-// a trace with legendgroup "names" has the name of class c as its text number c.
+// Which class each mark of a trace belongs to, if they belong to several: dots, or names of lines. A trace
+// with legendgroup "names" has the name of class c as its text number c.
+const classOfMark = (trace, k) => (trace.legendgroup === "names" ? k : trace.meta?.classes?.[k]);
+const hasMarks = (trace) => trace.legendgroup === "names" || Boolean(trace.meta?.classes);
+const marksOf = (plot, trace) => [...(plot.querySelector(`.trace${trace.uid}`)?.querySelectorAll(".textpoint, .point") ?? [])];
+
+
+// The class of mark k of a trace as the others know it, or null: f₀ has no class, and is -1 among them.
+function groupOf(trace, k) {
+  const c = hasMarks(trace) ? classOfMark(trace, k) : trace.legendgroup || -1;
+  return c >= 0 ? String(c) : null;
+}
+
+// The classes of the rows and of the columns of a matrix, as many rows for each; null for other figures.
+function matrixIn(plot) {
+  const trace = plot._fullData?.[0];
+  return trace?.type === "heatmap" && trace.meta?.rows ? trace.meta : null;
+}
+
+// Frame the rows and the columns of a class in a matrix; none if `group` is null.
+function frameClass(plot, group) {
+  const place = plot.closest(".etgp-figure"), panel = plot.querySelector(PANEL), matrix = matrixIn(plot);
+  place?.querySelectorAll(".etgp-band").forEach((band) => band.remove());
+  if (!place || !panel || !matrix || group === null) return;
+  const outer = place.getBoundingClientRect(), inner = panel.getBoundingClientRect();
+  for (const side of ["rows", "columns"]) {
+    const k = matrix[side].indexOf(Number(group)), share = 1 / matrix[side].length;
+    if (k < 0 || share === 1) continue;
+    const band = document.createElement("div"), isRow = side === "rows";
+    band.className = "etgp-band";
+    Object.assign(band.style, {
+      left: `${inner.left - outer.left + (isRow ? 0 : k * share * inner.width)}px`,
+      top: `${inner.top - outer.top + (isRow ? k * share * inner.height : 0)}px`,
+      width: `${inner.width * (isRow ? 1 : share)}px`,
+      height: `${inner.height * (isRow ? share : 1)}px`,
+    });
+    place.append(band);
+  }
+}
+
+// Dim every class but one in a plot; none if `group` is null. Traces of class c have legendgroup "c".
 function emphasise(plot, group) {
   const isOther = (name) => group !== null && /^\d+$/.test(name) && name !== group;
   const fade = (mark, name) => { mark.style.opacity = isOther(name) ? 0.15 : ""; };
+  frameClass(plot, group);
   for (const trace of plot._fullData ?? []) {
-    const drawn = plot.querySelector(`.trace${trace.uid}`);
-    if (trace.legendgroup === "names") {
-      drawn?.querySelectorAll(".textpoint").forEach((mark, c) => fade(mark, String(c)));
+    if (hasMarks(trace)) {
+      marksOf(plot, trace).forEach((mark, k) => fade(mark, String(classOfMark(trace, k))));
       continue;
     }
+    const drawn = plot.querySelector(`.trace${trace.uid}`);
     for (const mark of drawn?.querySelectorAll(":scope > :not(.fills)") ?? []) fade(mark, trace.legendgroup);
     const area = areaOf(plot, trace);
     if (area) fade(area, trace.legendgroup);
@@ -53,6 +93,8 @@ function classesIn(plots) {
       const colour = mode === "lines" && line?.width > 0 ? line.color : fillcolor ?? marker?.color ?? line?.color;
       found.set(group, { group, name: (names[group] ?? name).replace(/^data of /, "").trim(), colour: String(colour) });
     }
+    const { names: labels = [], colours } = matrixIn(plot) ?? {};
+    labels.forEach((name, c) => found.set(String(c), { group: String(c), name, colour: colours[c] }));
   }
   const classes = [...found.values()].sort((one, other) => one.group - other.group);
   return classes.length > 1 ? classes : [];
@@ -61,15 +103,20 @@ function classesIn(plots) {
 // The class whose name, area or cell is under the mouse, or null; lines are left to plotly.
 function classAt(event) {
   const plot = event.target.closest?.(PLOT), name = event.target.closest?.(".textpoint");
-  const all = plot?._fullData ?? [];
   if (name) {
-    const names = all.find((trace) => trace.legendgroup === "names");
-    const texts = [...(plot.querySelector(`.trace${names?.uid}`)?.querySelectorAll(".textpoint") ?? [])];
-    return texts.includes(name) ? String(texts.indexOf(name)) : null;
+    for (const trace of (plot._fullData ?? []).filter(hasMarks)) {
+      const k = marksOf(plot, trace).indexOf(name);
+      if (k >= 0) return groupOf(trace, k);
+    }
+    return null;
   }
   const panel = event.target.closest?.(PANEL), at = panel && valuesAt(panel, event);
   if (!at) return null;
-  if (all[0]?.type === "heatmap" && all[0].meta === "classes") return String(Math.round(at.y) - 1);
+  const matrix = matrixIn(plot), box = panel.getBoundingClientRect();
+  if (matrix?.rows.length > 1) {
+    const share = (event.clientY - box.top) / box.height;
+    return String(matrix.rows[Math.min(Math.floor(share * matrix.rows.length), matrix.rows.length - 1)]);
+  }
   const stack = stackOf(plot), x = stack[0]?.x;
   if (!x) return null;
   const k = Array.from(x).reduce((best, value, i) => (Math.abs(value - at.x) < Math.abs(x[best] - at.x) ? i : best), 0);

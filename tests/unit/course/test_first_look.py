@@ -1,6 +1,8 @@
 """What the lessons open with: the digit reader, the cost of C classes, and the small pictures."""
 
 import re
+import subprocess
+import sys
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 from etgp_viz import timing
 from etgp_viz.course import formulas, ideas
-from etgp_viz.course.first_look import TURNS, CostOfClasses, DigitReader
+from etgp_viz.course.first_look import TURNS, CostOfClasses, DigitReader, summarise
 from tests.unit.course.test_lesson_texts import NOTEBOOKS, prose
 
 LESSON_00 = re.sub(r"\s+", " ", prose(NOTEBOOKS[0]))
@@ -50,6 +52,25 @@ def test_the_average_of_the_draws_is_the_prediction(reader):
     exact = reader._model.predict_y(row, samples=500)[0].numpy()[0]
     error = reader.probabilities.std(axis=0) / np.sqrt(len(reader.probabilities))
     assert np.all(np.abs(reader.probabilities.mean(axis=0) - exact) < 4 * error + 0.02)
+
+
+def test_the_answers_that_come_with_the_package_are_those_of_the_model(reader):
+    assert reader._answers.shape == (len(reader._images), 3, 10)
+    for image in (0, 2, 21, 399, len(reader._images) - 1):
+        draws = reader.draws(reader._images[image])
+        np.testing.assert_allclose(reader._answers[image], summarise(draws), atol=1e-4)
+    reader.image.value, reader.turn.value = 21, "upside down"
+    turned = summarise(reader.draws(reader._images[21][::-1, ::-1]))[0]
+    assert f"“{np.argmax(turned)}” with probability {np.max(turned):.2f}" in reader.sentence.value
+
+
+def test_the_reader_answers_before_tensorflow_is_there():
+    code = (
+        "import sys; from etgp_viz.course.first_look import DigitReader; reader = DigitReader(); "
+        "before = reader.answer.value; reader.image.value = 3; "
+        "assert reader.answer.value != before and 'tensorflow' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 @pytest.mark.parametrize("turn", TURNS)

@@ -58,6 +58,9 @@ def test_all_classes_stand_in_blocks(explorer):
     assert figure.layout.xaxis.ticktext == ("f¹", "f²", "f³")
     assert figure.data[0].x[16] == "f²(−3.0)"
     assert figure.layout.shapes[0].visible
+    blocks = [0, 1, 2]
+    meta = figure.data[0].meta  # each block lights its class up
+    assert (meta["rows"], meta["columns"], meta["names"]) == (blocks, blocks, ["f¹", "f²", "f³"])
     explorer.set(view="pair")
     np.testing.assert_allclose(joint[:16, 16:32], drawn(explorer, "analytic")[::2, ::2], atol=2e-3)
     assert not figure.layout.shapes[0].visible

@@ -29,6 +29,16 @@ def test_labels_that_are_apart_stay():
     np.testing.assert_allclose(plotting.spread(values, 1.0), values)
 
 
+def test_large_labels_stay_on_their_axis():
+    """Beyond its ends plotly would hide them."""
+    fig, lines = plotting.figure([], 200, {}), np.array([4.0, 1.0, 1.0, 0.6])
+    plotting.enlarge(fig, plotting.PRESENT_SCALE)
+    assert plotting.apart(fig, lines, 0.7).min() < 0.0
+    kept = plotting.apart(fig, lines, 0.7, (0.0, 4.5))
+    assert 0.0 <= kept.min() < kept.max() <= 4.5
+    assert np.min(np.diff(np.sort(kept))) >= 0.7 * plotting.PRESENT_SCALE - 1e-9
+
+
 def test_a_move_sends_only_what_has_changed_and_in_one_piece():
     y = np.arange(6.0).reshape(3, 2)
     fig = go.Figure(
