@@ -12,7 +12,7 @@ from etgp_viz.course.publish.pages import Renderer, executed, title
 from tools.site.sources import ROOT, toctree
 from tools.site.stills import raw
 
-__all__ = ["NOTEBOOKS", "empty_page", "index", "page"]
+__all__ = ["NOTEBOOKS", "empty_page", "index", "joined", "page"]
 
 NOTEBOOKS = {short_name(path): path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
 
@@ -50,7 +50,22 @@ def page(name: str) -> str:
     path = NOTEBOOKS[name]
     renderer = Renderer(path.parent)
     notebook = executed(_read(path))
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = joined(cell.outputs)
     return "\n\n".join(part for cell in notebook.cells for part in _cell(cell, renderer)) + "\n"
+
+
+def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """The outputs of a cell; what was printed in several pieces is one output."""
+    found: list[NotebookNode] = []
+    for output in outputs:
+        name = output.get("name")
+        if name and found and found[-1].get("name") == name:
+            found[-1] = NotebookNode(output, text=found[-1].text + output.text)
+        else:
+            found.append(output)
+    return found
 
 
 def _cell(cell: NotebookNode, renderer: Renderer) -> list[str]:
