@@ -14,8 +14,47 @@
     return copy;
   }
 
+  // A text that goes on in the next line where it would be too wide. Tags have no width.
+  const canvas = document.createElement("canvas").getContext("2d");
+  function wrapped(text, width, size) {
+    canvas.font = `bold ${size}px system-ui, sans-serif`;
+    let line = "";
+    const parts = text.split(/(<[^>]*>|\s+)/).map((part) => {
+      if (part.startsWith("<")) {
+        if (part.startsWith("<br")) line = "";
+        return part;
+      }
+      const isTooWide = line && part.trim() && canvas.measureText(line + part).width > width;
+      line = isTooWide ? part : line + part;
+      return isTooWide ? `<br>${part}` : part;
+    });
+    return parts.join("");
+  }
+
+  // On a narrow page, the headings of panels wrap, and a plot whose panels would be tiny scrolls.
+  const PANEL = 120; // pixels, the least width of a panel
+  function narrowed(layout, margin, size, plot) {
+    const axes = Object.keys(layout).filter((key) => key.startsWith("xaxis"));
+    const columns = new Set(axes.map((key) => layout[key].domain?.[0] ?? 0)).size;
+    const width = Math.max(plot.clientWidth, Math.ceil(margin.l + margin.r + PANEL * columns));
+    const inside = width - margin.l - margin.r;
+    const isHeading = (note) => note.xref === "paper" && note.yref === "paper" && note.yanchor === "bottom";
+    const headings = (layout.annotations ?? []).filter(isHeading);
+    const annotations = layout.annotations?.map((note) => {
+      if (!isHeading(note)) return note;
+      const next = headings.filter((other) => other.y === note.y && other.x > note.x).map((other) => other.x);
+      const room = next.length ? (Math.min(...next) - note.x) * inside - 6 : width - margin.l - note.x * inside;
+      const text = wrapped(note.text, room, size);
+      const lines = text.split("<br>").length;
+      if (note.y === 1) margin.t = Math.max(margin.t, 1.4 * size * lines + 6);
+      return { ...note, text };
+    });
+    if (width > plot.clientWidth) plot.tabIndex = 0; // to scroll it with the keyboard
+    return { ...layout, annotations, ...(width > plot.clientWidth && { width }) };
+  }
+
   // The page sets the size of a plot and of its text; margins grow with the text.
-  function sized({ data, layout }) {
+  function sized({ data, layout }, plot) {
     const { width, height, ...rest } = layout;
     const size = parseFloat(getComputedStyle(document.body).getPropertyValue("--plot-text"));
     if (!size) return [data, rest];
@@ -25,7 +64,8 @@
     for (const side in margin) margin[side] *= size / usual;
     for (const axis of ["xaxis", "yaxis"])
       if (template.layout?.[axis]?.title?.font) template.layout[axis].title.font.size = size;
-    return [data, { ...rest, template, margin, font: { ...rest.font, size } }];
+    const fitting = size < usual ? narrowed(rest, margin, size, plot) : rest;
+    return [data, { ...fitting, template, margin, font: { ...rest.font, size } }];
   }
 
   function draw(still) {
@@ -34,7 +74,7 @@
     const content = JSON.parse(still.querySelector("script").textContent);
     const plots = [...still.querySelectorAll(".plot")];
     const shown = plots.map((plot) => content.names.indexOf(plot.dataset.name));
-    plots.forEach((plot, k) => Plotly.newPlot(plot, ...sized(content.figures[shown[k]]), config));
+    plots.forEach((plot, k) => Plotly.newPlot(plot, ...sized(content.figures[shown[k]], plot), config));
 
     const slider = still.querySelector("input[type=range]");
     if (!slider) return;
@@ -47,7 +87,7 @@
       slider.setAttribute("aria-valuetext", frame.label);
       plots.forEach((plot, k) => {
         const steps = changes.get(content.names[shown[k]]) ?? [];
-        Plotly.react(plot, ...sized(moved(content.figures[shown[k]], steps)), config);
+        Plotly.react(plot, ...sized(moved(content.figures[shown[k]], steps), plot), config);
         plot.setAttribute("aria-label", frame.words);
       });
     });
