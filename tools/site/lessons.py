@@ -14,6 +14,7 @@ from tools.site.stills import raw
 
 __all__ = ["NOTEBOOKS", "empty_page", "index", "joined", "page"]
 
+COLUMNS = re.compile(r"^ *\S.* {2,}\S.*$", re.MULTILINE)  # a line with columns
 NOTEBOOKS = {short_name(path): path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
 
 
@@ -78,6 +79,8 @@ def _cell(cell: NotebookNode, renderer: Renderer) -> list[str]:
             parts.append(f"{'#' * piece.level} {words}")
         else:
             text = piece.html.replace('href="explorers.ipynb', 'href="explorers.html')
+            if len(COLUMNS.findall(text)) > 1:  # a printed table must not wrap
+                text = text.replace("<pre class='printed'>", "<pre class='printed columns'>")
             # The corner of a table is not a heading.
             parts.append(raw(text.replace("<th></th>", "<td></td>")))
     return parts

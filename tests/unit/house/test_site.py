@@ -18,7 +18,7 @@ from nbformat.v4 import new_output
 
 import etgp_viz
 from etgp_viz import explorers, figures
-from tools.site import check, docstrings, gallery, lessons, reference, results, sources
+from tools.site import check, docstrings, gallery, lessons, reference, results, sources, stills
 
 ROOT = Path(__file__).parents[3]
 
@@ -85,6 +85,15 @@ def test_claims_are_folded_below_their_verdicts():
     assert "- a list" in before
     assert "**Holds here**: one." in before
     assert fold.index("- ✓ x") < fold.index("</details>") < fold.index("End.")
+
+
+def test_plots_have_the_colours_of_the_explorers():
+    text = stills.colours()
+    assert "etgp-viz" not in text
+    light, dark = re.findall(r"^(.*) \{\s*--etgp-class-1: #\w+", text, re.MULTILINE)
+    assert (light, dark) == (".still", 'html[data-theme="dark"] .still')
+    assert set(re.findall(r"fill: var\(--etgp-class-(\d)\)", text)) == set("12345678")
+    assert text.count("{") == text.count("}")
 
 
 # Gallery ------------------------------------------------------------------------------------------
