@@ -31,8 +31,8 @@ check_installed()
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Level 2 keeps TensorFlow's errors and drops its notes and warnings. Another one, which the user has
-# set, also applies to TensorFlow's Python messages. Processes that we start inherit ours.
+# Level 2 keeps TensorFlow's errors and drops its notes and warnings. Another one, which the user
+# has set, also applies to TensorFlow's Python messages. Processes that we start inherit ours.
 _level_is_ours = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2") == "2"
 # GPflow works with Keras 2. This keeps TensorFlow from loading Keras 3 (and scikit-learn) too.
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
