@@ -266,7 +266,7 @@ def example_of_method(thing: type, name: str) -> str:
     """
     if ">>> " in (inspect.getdoc(getattr(thing, name)) or ""):
         return "own"
-    called = re.compile(rf"^(>>>|\.\.\.) .*\w\.{name}\(", re.MULTILINE)
+    called = re.compile(rf"^(>>>|\.\.\.) .*[\w)]\.{name}\(", re.MULTILINE)
     if called.search(inspect.getdoc(thing) or ""):
         return "class"
     for path, text in _pages().items():

@@ -169,7 +169,7 @@ METHODS = {
         *("compute_records", "title", "describe", "code", "print_figure", "actions"),
         *("on_click", "on_drag", "tour"),
     },
-    "explorers.InferenceExplorer": {"pause", "on_click", "undo"},
+    "explorers.InferenceExplorer": {"pause", "on_click"},
 }
 
 
