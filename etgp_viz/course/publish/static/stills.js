@@ -17,28 +17,34 @@
   // A text that goes on in the next line where it would be too wide. Tags have no width.
   const canvas = document.createElement("canvas").getContext("2d");
   function wrapped(text, width, size) {
-    canvas.font = `bold ${size}px system-ui, sans-serif`;
-    let line = "";
+    let used = 0;
+    let weight = "";
     const parts = text.split(/(<[^>]*>|\s+)/).map((part) => {
       if (part.startsWith("<")) {
-        if (part.startsWith("<br")) line = "";
+        if (part.startsWith("<br")) used = 0;
+        if (/^<\/?b>/.test(part)) weight = part === "<b>" ? "bold" : "";
         return part;
       }
-      const isTooWide = line && part.trim() && canvas.measureText(line + part).width > width;
-      line = isTooWide ? part : line + part;
+      canvas.font = `${weight} ${size}px system-ui, sans-serif`;
+      const more = canvas.measureText(part).width;
+      const isTooWide = used && part.trim() && used + more > width;
+      used = isTooWide ? more : used + more;
       return isTooWide ? `<br>${part}` : part;
     });
     return parts.join("");
   }
 
-  // On a narrow page, the headings of panels wrap, and a plot whose panels would be tiny scrolls.
+  // The headings of panels wrap; on a narrow page, a plot whose panels would be tiny scrolls.
   const PANEL = 120; // pixels, the least width of a panel
-  function narrowed(layout, margin, size, plot) {
+  function fitted(layout, margin, size, plot, scale) {
+    if (!plot.clientWidth) return layout; // hidden
     const axes = Object.keys(layout).filter((key) => key.startsWith("xaxis"));
     const columns = new Set(axes.map((key) => layout[key].domain?.[0] ?? 0)).size;
-    const width = Math.max(plot.clientWidth, Math.ceil(margin.l + margin.r + PANEL * columns));
+    const least = scale < 1 ? Math.ceil(margin.l + margin.r + PANEL * columns) : 0;
+    const width = Math.max(plot.clientWidth, least);
     const inside = width - margin.l - margin.r;
-    const isHeading = (note) => note.xref === "paper" && note.yref === "paper" && note.yanchor === "bottom";
+    const isHeading = (note) =>
+      note.text && note.xref === "paper" && note.yref === "paper" && note.xanchor === "left" && note.yanchor === "bottom";
     const headings = (layout.annotations ?? []).filter(isHeading);
     const annotations = layout.annotations?.map((note) => {
       if (!isHeading(note)) return note;
@@ -47,7 +53,7 @@
       const text = wrapped(note.text, room, size);
       const lines = text.split("<br>").length;
       if (note.y === 1) margin.t = Math.max(margin.t, 1.4 * size * lines + 6);
-      return { ...note, text };
+      return { ...note, text, xshift: (note.xshift ?? 0) * scale };
     });
     if (width > plot.clientWidth) plot.tabIndex = 0; // to scroll it with the keyboard
     return { ...layout, annotations, ...(width > plot.clientWidth && { width }) };
@@ -57,14 +63,14 @@
   function sized({ data, layout }, plot) {
     const { width, height, ...rest } = layout;
     const size = parseFloat(getComputedStyle(document.body).getPropertyValue("--plot-text"));
-    if (!size) return [data, rest];
     const template = structuredClone(rest.template ?? {});
     const usual = template.layout?.font?.size ?? 13;
-    const margin = { ...template.layout?.margin, ...rest.margin };
+    const margin = { l: 80, r: 80, t: 100, b: 80, ...template.layout?.margin, ...rest.margin };
+    if (!size) return [data, { ...fitted(rest, margin, usual, plot, 1), margin }];
     for (const side in margin) margin[side] *= size / usual;
     for (const axis of ["xaxis", "yaxis"])
       if (template.layout?.[axis]?.title?.font) template.layout[axis].title.font.size = size;
-    const fitting = size < usual ? narrowed(rest, margin, size, plot) : rest;
+    const fitting = size < usual ? fitted(rest, margin, size, plot, size / usual) : rest;
     return [data, { ...fitting, template, margin, font: { ...rest.font, size } }];
   }
 
