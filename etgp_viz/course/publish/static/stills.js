@@ -38,6 +38,7 @@
   const PANEL = 120; // pixels, the least width of a panel
   function fitted(layout, margin, size, plot, scale) {
     if (!plot.clientWidth) return layout; // hidden
+    if (plot.clientWidth - margin.l - margin.r < PANEL) plot.classList.add("wide"); // a line of its own
     const axes = Object.keys(layout).filter((key) => key.startsWith("xaxis"));
     const columns = new Set(axes.map((key) => layout[key].domain?.[0] ?? 0)).size;
     const least = scale < 1 ? Math.ceil(margin.l + margin.r + PANEL * columns) : 0;
