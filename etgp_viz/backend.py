@@ -31,10 +31,9 @@ check_installed()
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# A log level that the user has set also applies to TensorFlow's Python messages.
-_level_is_ours = "TF_CPP_MIN_LOG_LEVEL" not in os.environ
-# Level 2 keeps TensorFlow's errors and drops its notes and warnings.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+# Level 2 keeps TensorFlow's errors and drops its notes and warnings. Another one, which the user
+# has set, also applies to TensorFlow's Python messages. Processes that we start inherit ours.
+_level_is_ours = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2") == "2"
 # GPflow works with Keras 2. This keeps TensorFlow from loading Keras 3 (and scikit-learn) too.
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
 

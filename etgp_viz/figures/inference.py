@@ -371,7 +371,8 @@ def _update_optimisers(fig: go.Figure, record: Trainings, refit: bool = False) -
         "x": [*steps, *record.seconds, np.full(len(ends), latest)],
         "y": [*record.elbo, *record.elbo, heights],
     }
-    layout = {"yaxis.range": [low, high], "xaxis2.range": [0.0, latest]}
+    # Names beyond the axis are not drawn, and a published figure has rounded limits.
+    layout = {"yaxis.range": [low, high], "xaxis2.range": [0.0, 1.005 * latest]}
     plotting.move(fig, traces, layout)
 
 

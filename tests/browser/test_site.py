@@ -57,6 +57,26 @@ def test_a_page_fits_into_a_narrow_window(visit, name):
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+#: Texts of a plot that are cut off. With tiny panels it is wider than the page, and scrolls.
+CUT = """plot => [...plot.querySelectorAll('.main-svg text')].filter(text => {
+  const place = text.getBoundingClientRect();
+  const edge = plot.querySelector('.main-svg').getBoundingClientRect();
+  return place.width > 0 && (place.left < edge.left - 1 || place.right > edge.right + 1);
+}).map(text => text.textContent)"""
+
+
+@pytest.mark.parametrize("name", ["five_pictures", "gallery/inference", "results"])
+def test_no_text_of_a_plot_is_cut_off_on_a_phone(visit, name):
+    page = visit(name, width=390)
+    plots = page.locator(".still .plot")
+    for plot in plots.all():
+        plot.scroll_into_view_if_needed()
+        plot.locator(".main-svg").first.wait_for()
+        assert plot.evaluate(CUT) == []
+    assert plots.count() > 5
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_the_first_picture_moves_with_the_keyboard(visit, screenshots):
     page = visit("index")
     plot = page.locator(".plot[data-name=processes]")

@@ -16,7 +16,7 @@ from plotly.offline import get_plotlyjs
 
 from etgp_viz.course.publish.pages import static
 from etgp_viz.files import write
-from tools.site import check, gallery, jobs, lessons, reference, results, sources
+from tools.site import check, gallery, jobs, lessons, reference, results, sources, stills
 from tools.site.sources import BUILD, ROOT, SOURCE
 
 
@@ -66,6 +66,7 @@ def _write_quick_pages() -> None:
         write(SOURCE / "api" / f"{name}.md", reference.page(name))
     write(SOURCE / "static" / "plotly.min.js", get_plotlyjs())
     write(SOURCE / "static" / "stills.js", static("stills.js"))
+    write(SOURCE / "static" / "colours.css", stills.colours())
     write(SOURCE / "names.json", json.dumps(reference.names() | _terms()))
 
 

@@ -27,7 +27,7 @@ toc_object_entries_show_parents = "hide"
 html_theme = "pydata_sphinx_theme"
 html_title = "etgp-viz"
 html_static_path = [str(Path(__file__).parent / "static"), str(SOURCE / "static")]
-html_css_files = ["site.css"]
+html_css_files = ["site.css", "colours.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
@@ -41,6 +41,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
     "show_toc_level": 2,
+    "primary_sidebar_end": [],  # the theme has a place for advertisements there
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],

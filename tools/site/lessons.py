@@ -12,8 +12,9 @@ from etgp_viz.course.publish.pages import Renderer, executed, title
 from tools.site.sources import ROOT, toctree
 from tools.site.stills import raw
 
-__all__ = ["NOTEBOOKS", "empty_page", "index", "page"]
+__all__ = ["NOTEBOOKS", "empty_page", "index", "joined", "page"]
 
+COLUMNS = re.compile(r"^ *\S.* {2,}\S.*$", re.MULTILINE)  # a line with columns
 NOTEBOOKS = {short_name(path): path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
 
 
@@ -50,7 +51,22 @@ def page(name: str) -> str:
     path = NOTEBOOKS[name]
     renderer = Renderer(path.parent)
     notebook = executed(_read(path))
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = joined(cell.outputs)
     return "\n\n".join(part for cell in notebook.cells for part in _cell(cell, renderer)) + "\n"
+
+
+def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """The outputs of a cell; what was printed in several pieces is one output."""
+    found: list[NotebookNode] = []
+    for output in outputs:
+        name = output.get("name")
+        if name and found and found[-1].get("name") == name:
+            found[-1] = NotebookNode(output, text=found[-1].text + output.text)
+        else:
+            found.append(output)
+    return found
 
 
 def _cell(cell: NotebookNode, renderer: Renderer) -> list[str]:
@@ -63,6 +79,8 @@ def _cell(cell: NotebookNode, renderer: Renderer) -> list[str]:
             parts.append(f"{'#' * piece.level} {words}")
         else:
             text = piece.html.replace('href="explorers.ipynb', 'href="explorers.html')
+            if len(COLUMNS.findall(text)) > 1:  # a printed table must not wrap
+                text = text.replace("<pre class='printed'>", "<pre class='printed columns'>")
             # The corner of a table is not a heading.
             parts.append(raw(text.replace("<th></th>", "<td></td>")))
     return parts

@@ -10,6 +10,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,7 +20,16 @@ from etgp_viz import records
 from tools.site.docstrings import one_line, to_markdown
 from tools.site.sources import ROOT, repository, toctree
 
-__all__ = ["commands", "example_of", "index", "modules", "names", "page", "verbs"]
+__all__ = [
+    "commands",
+    "example_of",
+    "example_of_method",
+    "index",
+    "modules",
+    "names",
+    "page",
+    "verbs",
+]
 
 #: Public names that no reader calls, or that are libraries.
 LEFT_OUT = ("backend", "records")
@@ -154,7 +164,7 @@ def _of_class(thing: type, full_name: str) -> Iterator[str]:
     if hasattr(thing, "State") and dataclasses.is_dataclass(thing.State):
         yield from _of_explorer(thing)
     for name, member in _members(thing):
-        yield _member(name, member, f"{full_name}.{name}")
+        yield _member(thing, name, member, f"{full_name}.{name}")
 
 
 def _members(thing: type) -> Iterator[tuple[str, Any]]:
@@ -165,15 +175,17 @@ def _members(thing: type) -> Iterator[tuple[str, Any]]:
             yield name, member
 
 
-def _member(name: str, member: Any, full_name: str) -> str:
+def _member(thing: type, name: str, member: Any, full_name: str) -> str:
     if isinstance(member, property):
         return _directive("py:property", full_name, [_text(member.fget)], 3)
     inner = getattr(member, "__func__", member)
+    example = example_of_method(thing, name)
+    link = f"An example is on the page [](../{example})." if example.endswith(".md") else ""
     kind = {staticmethod: "py:staticmethod", classmethod: "py:classmethod"}.get(
         type(member), "py:method"
     )
     signature = _signature(inner, bound=not isinstance(member, staticmethod))
-    return _directive(kind, f"{full_name}{signature}", [_text(inner)], 3)
+    return _directive(kind, f"{full_name}{signature}", [_text(inner), link], 3)
 
 
 def _text(thing: Any) -> str:
@@ -244,9 +256,30 @@ def example_of(thing: Any) -> str:
     called = re.compile(rf"^(>>>|\.\.\.) .*\b{thing.__name__}\(", re.MULTILINE)
     if any(map(called.search, docs)):
         return "module"
-    pages = {path: path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))}
-    found = (path for path, text in pages.items() if called.search(text))
-    return next((path.relative_to(DOCS).as_posix() for path in found), "")
+    return next((path for path, text in _pages().items() if called.search(text)), "")
+
+
+def example_of_method(thing: type, name: str) -> str:
+    """Where an example calls a method: its "own" docstring, its "class", a page of docs/, or "".
+
+    On a page that names the class in code.
+    """
+    if ">>> " in (inspect.getdoc(getattr(thing, name)) or ""):
+        return "own"
+    called = re.compile(rf"^(>>>|\.\.\.) .*[\w)]\.{name}\(", re.MULTILINE)
+    if called.search(inspect.getdoc(thing) or ""):
+        return "class"
+    for path, text in _pages().items():
+        if re.search(rf"`(\w+\.)?{thing.__name__}`", text) and called.search(text):
+            return path
+    return ""
+
+
+@cache
+def _pages() -> dict[str, str]:
+    """Name → text of every page of docs/."""
+    files = sorted(DOCS.rglob("*.md"))
+    return {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
 def _source(thing: Any) -> str:

@@ -25,14 +25,15 @@ def score_figures(metrics: str) -> str:
             panel = experiments.panel(table, dataset, metric)
             parts.append(stills.figure(scores.make(panel), f"{metric} of every model on {dataset}"))
         panels = [experiments.panel(table, dataset, metric) for metric in metrics.split()]
-        parts.append(_markdown(experiments.text_table(panels)))
+        parts.append(_markdown(experiments.text_table(panels), dataset))
     return "\n\n".join(parts)
 
 
-def _markdown(frame) -> str:
-    """A table of texts as Markdown."""
+def _markdown(frame, dataset: str) -> str:
+    """A table of texts as Markdown, with metrics in words as its heading."""
     frame = frame.reset_index()
-    rows = [[*map(str, frame.columns)], ["---"] * len(frame.columns), *frame.to_numpy().tolist()]
+    head = [name.removeprefix(f"{dataset} ").replace("_", "-") for name in frame.columns]
+    rows = [head, ["---"] * len(head), *frame.to_numpy().tolist()]
     return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
 
 
@@ -60,22 +61,30 @@ def claims_page(_: str) -> str:
 
 
 def _section(text: str) -> str:
-    """Lines as paragraphs; indented lines as a list below them."""
-    return "\n".join(_lines(text.strip("\n").splitlines()))
+    """Lines as paragraphs; indented lines as a list below them, folded below a verdict."""
+    return "\n".join(_lines([*text.strip("\n").splitlines(), ""]))
 
 
 def _lines(lines: list[str]) -> Iterator[str]:
-    in_list = False
+    in_list, verdict = False, None
     for line in lines:
         indented = line.startswith("    ")
         if indented != in_list:
-            yield ""
+            fold = (
+                "<details>\n<summary>Rule, data and comparisons</summary>"
+                if indented
+                else "</details>"
+            )
+            yield f"\n{fold}\n" if verdict else ""
             in_list = indented
         words = _escaped(line.strip())
+        if indented:
+            yield f"- {words}"
+            continue
         verdict = re.match(r"[A-Z][A-Z ]{3,}(?= \(|:)", words)
-        if verdict and not indented:
+        if verdict:
             words = f"**{verdict[0].capitalize()}**{words[verdict.end() :]}"
-        yield f"- {words}" if indented else f"{words}\n"
+        yield f"{words}\n"
 
 
 def _escaped(line: str) -> str:

@@ -1,15 +1,26 @@
 """Pictures and explorers as HTML that moves without a kernel, in the form of the handouts."""
 
 import html
+import re
 from typing import Any
 
 from etgp_viz.course.publish.pages import Renderer
 from etgp_viz.course.publish.stills import explorer_still, figure_still
 from tools.site.sources import ROOT
 
-__all__ = ["Stills", "raw"]
+__all__ = ["Stills", "colours", "raw"]
 
 MAIN_PLOTS = 2  # of an explorer; a page of the gallery shows the others one by one
+
+
+def colours() -> str:
+    """The rules of the explorers that let lines and names stand out from light and dark pages."""
+    style = (ROOT / "etgp_viz" / "explorers" / "page.css").read_text(encoding="utf-8")
+    rules = re.findall(r"[^{}]+\{[^{}]*\}", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL))
+    wanted = re.compile(r"--etgp-(class|line)-\d|--etgp-hues|\.textpoint text:is")
+    text = "".join(rule.strip() + "\n" for rule in rules if wanted.search(rule))
+    dark = text.replace('[data-jp-theme-light="false"] .etgp-viz', 'html[data-theme="dark"] .still')
+    return dark.replace(".etgp-viz", ".still")
 
 
 def raw(text: str) -> str:

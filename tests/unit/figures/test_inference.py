@@ -45,6 +45,7 @@ def test_trainings_are_drawn_over_steps_and_over_seconds(trainings):
     assert figure.layout.yaxis.range[0] < -9.0 < -3.0 < figure.layout.yaxis.range[1]
     assert figure.layout.yaxis.title.text == "nats"
     assert figure.layout.xaxis2.title.text == "seconds, without compiling"
+    assert np.max(figure.data[-1].x) * 1.001 < figure.layout.xaxis2.range[1]  # names are drawn
 
 
 def test_the_printed_trainings_are_the_same(trainings):

@@ -94,6 +94,15 @@ def test_the_level_that_the_user_set_counts(stand_ins, level, heard):
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{level}\n", heard)
 
 
+@pytest.mark.parametrize(("level", "is_quiet"), [("1", False), ("2", True)])
+def test_a_kernel_that_a_program_of_ours_starts_is_as_quiet(stand_ins, level, is_quiet):
+    """It inherits level 2; handouts and the site showed TensorFlow's warnings about retracing."""
+    path = os.pathsep.join([str(stand_ins), str(ROOT)])
+    code = "from etgp_viz.backend import tf; print(tf.get_logger().setLevel.called)"
+    done = run(code, env={"PYTHONPATH": path}, level={"TF_CPP_MIN_LOG_LEVEL": level})
+    assert (done.returncode, done.stdout) == (0, f"{is_quiet}\n")
+
+
 def test_a_failing_import_tells_all(stand_ins):
     with (stand_ins / "gpflow.py").open("a") as file:
         file.write("raise ImportError('a library is missing')\n")

@@ -14,10 +14,11 @@ from types import ModuleType
 
 import pytest
 import yaml
+from nbformat.v4 import new_output
 
 import etgp_viz
 from etgp_viz import explorers, figures
-from tools.site import check, docstrings, gallery, lessons, reference, sources
+from tools.site import check, docstrings, gallery, lessons, reference, results, sources, stills
 
 ROOT = Path(__file__).parents[3]
 
@@ -66,6 +67,33 @@ def test_every_place_on_a_page_is_known():
 def test_every_lesson_says_what_it_is_about():
     text = lessons.index("")
     assert all(f"(lessons/{name}.md)**\\\n" in text for name in lessons.NOTEBOOKS)
+
+
+def test_what_a_cell_prints_is_one_box():
+    texts = [("stdout", "a\n"), ("stdout", "b\n"), ("stderr", "c"), ("stdout", "d")]
+    printed = [new_output("stream", name=name, text=text) for name, text in texts]
+    table = new_output("display_data", {"text/plain": "t"})
+    found = lessons.joined([*printed[:2], table, *printed[2:]])
+    assert [output.get("text", "t") for output in found] == ["a\nb\n", "t", "c", "d"]
+
+
+def test_claims_are_folded_below_their_verdicts():
+    text = "Two claims.\n    a list\n\nHOLDS HERE: one. (section 5)\n    ✓ x: 1 [0, 2]\n\nEnd."
+    page = results._section(text)
+    assert page.count("<details>") == page.count("</details>") == 1
+    before, fold = page.split("<details>")
+    assert "- a list" in before
+    assert "**Holds here**: one." in before
+    assert fold.index("- ✓ x") < fold.index("</details>") < fold.index("End.")
+
+
+def test_plots_have_the_colours_of_the_explorers():
+    text = stills.colours()
+    assert "etgp-viz" not in text
+    light, dark = re.findall(r"^(.*) \{\s*--etgp-class-1: #\w+", text, re.MULTILINE)
+    assert (light, dark) == (".still", 'html[data-theme="dark"] .still')
+    assert set(re.findall(r"fill: var\(--etgp-class-(\d)\)", text)) == set("12345678")
+    assert text.count("{") == text.count("}")
 
 
 # Gallery ------------------------------------------------------------------------------------------
@@ -129,6 +157,28 @@ def test_every_class_that_people_make_has_an_example():
         and not reference.example_of(thing)
     ]
     assert missing == []
+
+
+#: Classes that people work with, and methods that only those who extend them define or call.
+METHODS = {
+    "ETGP": {"check_data", "variational_expectations"},
+    "ETGPClassifier": set(),
+    "ETGPRegressor": set(),
+    "flows.Flow": {"unstack", "constrained"},
+    "explorers.Explorer": {
+        *("compute_records", "title", "describe", "code", "print_figure", "actions"),
+        *("on_click", "on_drag", "tour"),
+    },
+    "explorers.InferenceExplorer": {"pause", "on_click"},
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_that_people_call_has_an_example(name):
+    home, _, short = f"etgp_viz.{name}".rpartition(".")
+    thing = reference._thing(reference.modules()[home][0], short)
+    methods = {n for n, member in reference._members(thing) if not isinstance(member, property)}
+    assert {n for n in methods if not reference.example_of_method(thing, n)} == METHODS[name]
 
 
 def test_commands_are_those_of_the_program():

@@ -5,5 +5,5 @@ for (const summary of document.querySelectorAll(".bd-sidebar-primary summary")) 
   summary.setAttribute("aria-label", `Pages below ${page.textContent.trim()}`);
 }
 // What scrolls sideways can be scrolled with the keyboard.
-for (const wide of document.querySelectorAll(".output, .bd-article table.table, math[display=block]"))
+for (const wide of document.querySelectorAll(".output, .bd-article table.table, math[display=block], pre.columns"))
   if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;

@@ -14,18 +14,65 @@
     return copy;
   }
 
+  // A text that goes on in the next line where it would be too wide. Tags have no width.
+  const canvas = document.createElement("canvas").getContext("2d");
+  function wrapped(text, width, size) {
+    let used = 0;
+    let weight = "";
+    const parts = text.split(/(<[^>]*>|\s+)/).map((part) => {
+      if (part.startsWith("<")) {
+        if (part.startsWith("<br")) used = 0;
+        if (/^<\/?b>/.test(part)) weight = part === "<b>" ? "bold" : "";
+        return part;
+      }
+      canvas.font = `${weight} ${size}px system-ui, sans-serif`;
+      const more = canvas.measureText(part).width;
+      const isTooWide = used && part.trim() && used + more > width;
+      used = isTooWide ? more : used + more;
+      return isTooWide ? `<br>${part}` : part;
+    });
+    return parts.join("");
+  }
+
+  // The headings of panels wrap; on a narrow page, a plot whose panels would be tiny scrolls.
+  const PANEL = 120; // pixels, the least width of a panel
+  function fitted(layout, margin, size, plot, scale) {
+    if (!plot.clientWidth) return layout; // hidden
+    if (plot.clientWidth - margin.l - margin.r < PANEL) plot.classList.add("wide"); // a line of its own
+    const axes = Object.keys(layout).filter((key) => key.startsWith("xaxis"));
+    const columns = new Set(axes.map((key) => layout[key].domain?.[0] ?? 0)).size;
+    const least = scale < 1 ? Math.ceil(margin.l + margin.r + PANEL * columns) : 0;
+    const width = Math.max(plot.clientWidth, least);
+    const inside = width - margin.l - margin.r;
+    const isHeading = (note) =>
+      note.text && note.xref === "paper" && note.yref === "paper" && note.xanchor === "left" && note.yanchor === "bottom";
+    const headings = (layout.annotations ?? []).filter(isHeading);
+    const annotations = layout.annotations?.map((note) => {
+      if (!isHeading(note)) return note;
+      const next = headings.filter((other) => other.y === note.y && other.x > note.x).map((other) => other.x);
+      const room = next.length ? (Math.min(...next) - note.x) * inside - 6 : width - margin.l - note.x * inside;
+      const text = wrapped(note.text, room, size);
+      const lines = text.split("<br>").length;
+      if (note.y === 1) margin.t = Math.max(margin.t, 1.4 * size * lines + 6);
+      return { ...note, text, xshift: (note.xshift ?? 0) * scale };
+    });
+    if (width > plot.clientWidth) plot.tabIndex = 0; // to scroll it with the keyboard
+    return { ...layout, annotations, ...(width > plot.clientWidth && { width }) };
+  }
+
   // The page sets the size of a plot and of its text; margins grow with the text.
-  function sized({ data, layout }) {
+  function sized({ data, layout }, plot) {
     const { width, height, ...rest } = layout;
     const size = parseFloat(getComputedStyle(document.body).getPropertyValue("--plot-text"));
-    if (!size) return [data, rest];
     const template = structuredClone(rest.template ?? {});
     const usual = template.layout?.font?.size ?? 13;
-    const margin = { ...template.layout?.margin, ...rest.margin };
+    const margin = { l: 80, r: 80, t: 100, b: 80, ...template.layout?.margin, ...rest.margin };
+    if (!size) return [data, { ...fitted(rest, margin, usual, plot, 1), margin }];
     for (const side in margin) margin[side] *= size / usual;
     for (const axis of ["xaxis", "yaxis"])
       if (template.layout?.[axis]?.title?.font) template.layout[axis].title.font.size = size;
-    return [data, { ...rest, template, margin, font: { ...rest.font, size } }];
+    const fitting = size < usual ? fitted(rest, margin, size, plot, size / usual) : rest;
+    return [data, { ...fitting, template, margin, font: { ...rest.font, size } }];
   }
 
   function draw(still) {
@@ -34,7 +81,7 @@
     const content = JSON.parse(still.querySelector("script").textContent);
     const plots = [...still.querySelectorAll(".plot")];
     const shown = plots.map((plot) => content.names.indexOf(plot.dataset.name));
-    plots.forEach((plot, k) => Plotly.newPlot(plot, ...sized(content.figures[shown[k]]), config));
+    plots.forEach((plot, k) => Plotly.newPlot(plot, ...sized(content.figures[shown[k]], plot), config));
 
     const slider = still.querySelector("input[type=range]");
     if (!slider) return;
@@ -47,7 +94,7 @@
       slider.setAttribute("aria-valuetext", frame.label);
       plots.forEach((plot, k) => {
         const steps = changes.get(content.names[shown[k]]) ?? [];
-        Plotly.react(plot, ...sized(moved(content.figures[shown[k]], steps)), config);
+        Plotly.react(plot, ...sized(moved(content.figures[shown[k]], steps), plot), config);
         plot.setAttribute("aria-label", frame.words);
       });
     });
