@@ -71,7 +71,7 @@ class CovarianceState:
         0.0, Number("mean µ", -2.0, 2.0, group="Latent", effect="f₀ is higher at every x")
     )
     latents: int = controlled(1, Whole(
-        "latents L", 1, session.CLASSES, group="Latent",
+        "number of latents", 1, session.CLASSES, group="Latent",
         effect="another latent, of which every class has its own share",
     ))  # fmt: skip
     mixing: float = controlled(0.5, Number(
