@@ -85,8 +85,8 @@ def levels(rule: Rule) -> tuple[np.ndarray, ...]:
 
 
 def finer(Q: int) -> int:
-    """The number of nodes of the next finer rule."""
-    return max(Q, min(4 * Q, MAX_NODES))
+    """The number of nodes of the next finer rule, at least 8: 4 never have a small estimate."""
+    return max(Q, min(max(4 * Q, 8), MAX_NODES))
 
 
 def _last_polynomials(z: np.ndarray) -> np.ndarray:

@@ -82,6 +82,13 @@ def test_smooth_rows_are_not_refined():
     np.testing.assert_array_equal(plain, checked)
 
 
+def test_one_node_is_refined_to_eight_and_no_further_where_these_are_enough():
+    """Of 4 nodes, the last four coefficients include the integral itself and are never small."""
+    mean, deviation, params, _ = problem(flows.Linear(), 0.3)
+    data = block(flows.Linear(), mean, deviation, params)
+    np.testing.assert_array_equal(expected_softmax(*data, 1, TOLERANCE), expected_softmax(*data, 8))
+
+
 @pytest.mark.parametrize("slope", [0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 50.0])
 def test_the_estimate_is_no_promise_broken(slope):
     """The claim of `Rule`, for a softmax that steps from one class to another at any place."""
