@@ -108,7 +108,6 @@ with contextlib.nullcontext() if os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0" else 
     import tensorflow as tf
     import tensorflow_probability as tfp
     from check_shapes import inherit_check_shapes
-    from tensorflow.python.framework import ops as _ops
 
     # The first search for a GPU writes there too. It does not claim any device.
     tf.config.list_physical_devices()
@@ -202,7 +201,8 @@ def forget_graph(graph: Any) -> None:
     custom gradient stays with its graph in a table, and so does each number that a bijector has
     transformed in it. What belongs to branches and loops of the graph is forgotten too.
     """
-    gradients = getattr(getattr(_ops, "gradient_registry", None), "_registry", {})
+    operations = sys.modules.get("tensorflow.python.framework.ops")
+    gradients = getattr(getattr(operations, "gradient_registry", None), "_registry", {})
     for name, entry in list(gradients.items()):
         if name.startswith("CustomGradient-") and graph in _graphs_of_gradient(entry):
             gradients.pop(name, None)

@@ -161,7 +161,7 @@ def test_two_latents_take_longer_to_predict_with_than_one():
         model: expected_seconds(grid("extensions", datasets=["avila"], models=[model], seeds=[0]))
         for model in ("etgp-linear", "etgp-latents")
     }
-    assert seconds["etgp-latents"] > 1.5 * seconds["etgp-linear"]
+    assert seconds["etgp-latents"] > seconds["etgp-linear"]
 
 
 @pytest.mark.parametrize("preset", ["quick", "laptop", "extensions"])
