@@ -155,7 +155,7 @@ class CovarianceExplorer(Explorer):
     full_width = ("variance", "correlation")
     views: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "Formula and Monte Carlo": ("analytic estimate",),
-        "Their difference": ("difference convergence",),
+        "Difference": ("difference convergence",),
         "From K": ("latent analytic",),
         "Variance and correlation": ("variance correlation",),
         "Two classes at one x": ("together convergence",),
@@ -232,7 +232,7 @@ class CovarianceExplorer(Explorer):
             "Proposition 1. With 20 000 draws the difference is visible, and more draws do not "
             "close the gap. Add terms until formula and Monte Carlo agree.",
             {"family": "tanh", "terms": 1, "draws": 20000, "height": 5.0, "d": 1},
-            "Their difference",
+            "Difference",
         ),
         "The mean matters now": Preset(
             "The same bent flows, but f₀ has a mean of 1.5: it reaches other parts of the flows, "

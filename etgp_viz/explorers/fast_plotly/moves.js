@@ -149,7 +149,9 @@ const LABEL_PLACE = /^annotations\[(\d+)\]\.([xy])$/;
 // The steps that take a label along one axis of the figure; null if plotly must draw it. What plotly drew
 // last stays in _fullLayout until it draws the label anew, so all moves start from there.
 function moveLabel(plot, index, side, value) {
-  const drawn = plot._fullLayout?.annotations?.[index], axis = drawn && axisOf(plot, drawn[`${side}ref`]);
+  const drawn = plot._fullLayout?.annotations?.[index];
+  if (drawn?.visible === false) return [() => { plot.layout.annotations[index][side] = value; }];
+  const axis = drawn && axisOf(plot, drawn[`${side}ref`]);
   const label = plot.querySelector(`.annotation[data-index="${index}"]`);
   if (!label || !axis || typeof value !== "number") return null;
   return [() => {
