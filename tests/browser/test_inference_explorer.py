@@ -107,6 +107,7 @@ def test_pause_holds_and_undo_takes_back(notebook):
     notebook.press_button("undo")  # the click
     wait_until(lambda: len(points(notebook, 1)) == ones - 1, "the point to go", 30)
     assert len(points(notebook, 2)) == 100
+    notebook.rest()  # the points go first, the rest of the picture follows
     assert 60 < steps(notebook) < held
     before = steps(notebook)
     notebook.press_button("step")
