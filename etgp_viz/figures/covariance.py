@@ -225,7 +225,7 @@ def equal_inputs(record: EqualInputs) -> go.Figure:
         for k, (name, colour) in enumerate(zip(names, colours, strict=True))
     ]
     ticks = {"tickvals": [-1, -0.5, 0, 0.5, 1], "ticktext": ["−1", "−½", "0", "½", "1"]}
-    title = plotting.heading("correlation at one input x", "±1 if linear, none if one is flat")
+    title = plotting.heading("correlation at one input x", "±1 if flows of one latent are linear")
     return plotting.figure(
         [*lines, plotting.names(x[-1] + 0.05, names, colours)],
         240,
