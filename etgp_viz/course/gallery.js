@@ -1,6 +1,7 @@
 // Images to choose from: a button for each, the chosen one pressed. slider_names.js precedes this file.
 
 function render({ model, el }) {
+  el.classList.add("etgp-gallery");
   el.setAttribute("role", "group");
   el.setAttribute("aria-label", model.get("label"));
   const buttons = model.get("pictures").map(([number, picture]) => {

@@ -47,9 +47,9 @@ class Gallery(anywidget.AnyWidget):
 
     _esm = _scripts("slider_names.js", "gallery.js")
     _css = (
-        "[role=group] > button[aria-pressed] {padding: 3px; margin: 2px; background: none; "
+        ".etgp-gallery > button {padding: 3px; margin: 2px; background: none; "
         "border: 3px solid transparent; cursor: pointer; line-height: 0} "
-        "[role=group] > button[aria-pressed=true] {border-color: #0072B2}"
+        ".etgp-gallery > button[aria-pressed=true] {border-color: #0072B2}"
     )
     pictures = traitlets.List(traitlets.Tuple()).tag(sync=True)
     chosen = traitlets.Int().tag(sync=True)

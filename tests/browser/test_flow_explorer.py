@@ -39,6 +39,12 @@ def test_the_doctor_is_content(notebook):
     assert "✗" not in report
 
 
+def test_no_widget_of_the_page_changes_the_look_of_another(notebook):
+    paths(notebook)
+    chip = notebook.page.locator(".etgp-viz .etgp-chip").first.bounding_box()
+    assert chip["height"] > 20  # pixels: the styles of the digits once squeezed it
+
+
 def test_the_curves_are_the_right_ones(notebook):
     np.testing.assert_allclose(paths(notebook).y(LATENT), expected_latent(), atol=1e-6)
     a, b = notebook.slider("scale a").value, notebook.slider("shift b").value
