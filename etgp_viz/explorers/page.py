@@ -37,10 +37,11 @@ class Frame(anywidget.AnyWidget):
     alt = traitlets.Unicode().tag(sync=True)
     presets = traitlets.List(traitlets.Unicode()).tag(sync=True)
     tours = traitlets.List(traitlets.Unicode()).tag(sync=True)  # presets with steps
-    actions: traitlets.List[Any] = traitlets.List().tag(sync=True)  # label and tooltip of each
-    downloads: traitlets.List[Any] = traitlets.List().tag(sync=True)  # name and label of each
-    views: traitlets.List[Any] = traitlets.List().tag(sync=True)  # label and rows of each
-    all_rows: traitlets.List[Any] = traitlets.List().tag(
+    # Types in quotation marks: Colab's traitlets cannot be subscripted.
+    actions: "traitlets.List[Any]" = traitlets.List().tag(sync=True)  # label and tooltip of each
+    downloads: "traitlets.List[Any]" = traitlets.List().tag(sync=True)  # name and label of each
+    views: "traitlets.List[Any]" = traitlets.List().tag(sync=True)  # label and rows of each
+    all_rows: "traitlets.List[Any]" = traitlets.List().tag(
         sync=True
     )  # rows of a page that shows all figures
     preset = traitlets.Unicode().tag(sync=True)  # the one chosen last, or ""
