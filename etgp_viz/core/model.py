@@ -34,6 +34,10 @@ class LatentContribution(NamedTuple):
 
     What is lost at zero is what the Gaussian process is worth; what is lost at the mean is what its
     uncertainty is worth. Both are in nats per row, and negative if predictions are better that way.
+
+    >>> worth = LatentContribution(log_likelihood=-0.25, at_mean=-0.5, at_zero=-1.0)
+    >>> worth.lost_at_mean, worth.lost_at_zero
+    (0.25, 0.75)
     """
 
     log_likelihood: float
@@ -80,6 +84,11 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     >>> model = ETGP(gpflow.kernels.SquaredExponential(), network, X[::2])
     >>> print(f"{model.elbo((X, Y)):.3f}")  # identity flows: every class has probability 1/3
     -6.592
+    >>> model.variational_expectations(X, Y).numpy().round(3)  # log(1/3) for each row
+    array([-1.099, -1.099, -1.099, -1.099, -1.099, -1.099])
+    >>> model.check_data((X, Y + 1))
+    Traceback (most recent call last):
+    ValueError: Y: expected [6, 1] integer labels in 0..2, got 3 in row 4, outside 0..2
     """
 
     def __init__(
@@ -130,7 +139,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         self.q_sqrt = gpflow.Parameter(np.eye(M)[None], transform=gpflow.utilities.triangular())
 
     def check_data(self, data: Data) -> Data:
-        """Check (X, Y) against the model.
+        """The `data` (X, Y), checked against the model.
 
         Y holds labels 0..C−1 [N, 1] for a likelihood of classes, zeros and ones [N, C] for
         ``Bernoulli``, and any numbers, one column for each process, for other likelihoods.
@@ -147,7 +156,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
 
     @as_written
     def elbo(self, data: Data, samples: int | None = 1, weights: Tensor | None = None) -> Tensor:
-        """Evidence lower bound of (X [N, D], Y); a mini-batch stands for all `num_data` rows.
+        """Evidence lower bound of `data` (X [N, D], Y), which stand for all `num_data` rows.
 
         `samples` new dropout draws are averaged over; None turns dropout off. `weights` [N] say
         how many rows each row stands for, 0 if it does not count; without them `num_data` / N.
@@ -171,7 +180,10 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
 
     @check_shapes("X: [N, D]", "return: [N]")
     def variational_expectations(self, X: Tensor, Y: Tensor, samples: int | None = None) -> Tensor:
-        """E_{q(f0) q(W)}[log p(y_n | f^1, …, f^C)] of each row, for any likelihood."""
+        """E_{q(f0) q(W)}[log p(y_n | f^1, …, f^C)] of each row of X [N, D] and Y, [N].
+
+        It averages over `samples` new dropout draws; None turns dropout off.
+        """
         if self._is_softmax:  # the same number, compiled
             return self._over_draws(expectations.expected_log_softmax, X, [Y[:, 0]], samples, None)
 
@@ -187,7 +199,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     # ------------------------------------------------------------------ predictions
 
     def predict_latent(self, X: Tensor, full_cov: bool = False) -> Moments:
-        """Mean [N, 1] and variance [N, 1] (or covariance [1, N, N]) of q(f0(X))."""
+        """Mean and variance of q(f0) at X [N, D], [N, 1]; with `full_cov` covariance [1, N, N]."""
         X = self._inputs(X)
         Z = self.inducing_variable
         Kzz = gpflow.covariances.Kuu(Z, self.kernel, jitter=gpflow.default_jitter())[None]
@@ -205,12 +217,12 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         samples: int | None = None,
         seed: int = 0,
     ) -> Moments:
-        """Posterior mean [N, C] and variance [N, C] of the C warped processes at each input.
+        """Posterior mean [N, C] and variance [N, C] of the C warped processes at X [N, D].
 
         With `full_output_cov` the second is the covariance between the processes, [N, C, C]; with
         `full_cov` that between inputs, [C, N, N]; with both [N, C, N, C]. Covariances between
         inputs are Hermite series, without gradients, and all inputs share each dropout draw, as in
-        `predict_joint_samples`. Other arguments are as in `predict_y`.
+        `predict_joint_samples`. `samples` and `seed` are as in `predict_y`.
         """
         if full_cov:
             S, seed = _draws(samples, seed)
@@ -254,7 +266,7 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
         return self._in_row_chunks(moments, X, *draws)
 
     def predict_log_density(self, data: Data, samples: int | None = None, seed: int = 0) -> Tensor:
-        """log p(y_n | x_n, data) of each row, [N]; arguments as in `predict_y`."""
+        """log p(y_n | x_n) of each row of `data`, [N]; `samples`, `seed` are as in `predict_y`."""
         X, Y = map(tf.convert_to_tensor, self.check_data(data))
         draws = S, _ = _draws(samples, seed)
         if self._is_softmax:
@@ -269,9 +281,10 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     def latent_contribution(
         self, data: Data, samples: int | None = None, seed: int = 0
     ) -> LatentContribution:
-        """How much of the log density of (X, Y) is lost without f0; arguments as in `predict_y`.
+        """How much of the log density of `data` (X, Y) is lost without f0, in nats per row.
 
-        A model in which the network does all the work loses nothing.
+        A model in which the network does all the work loses nothing. `samples` and `seed` are as in
+        `predict_y`.
         """
         X, Y = map(tf.convert_to_tensor, self.check_data(data))
         fine, single = self._grid(is_fine=True), gauss_hermite(1)
@@ -292,16 +305,16 @@ class ETGP(gpflow.models.GPModel, gpflow.models.ExternalDataTrainingLossMixin):
     def predict_f_samples(
         self, X: Tensor, num_samples: int = 1, seed: int = 0, dropout: bool = False
     ) -> Tensor:
-        """Joint posterior draws of the C processes over all inputs, [S, N, C]."""
+        """Joint posterior draws of the C processes, [S, N, C]; see `predict_joint_samples`."""
         return self.predict_joint_samples(X, num_samples, seed, dropout)[1]
 
     def predict_joint_samples(
         self, X: Tensor, num_samples: int = 1, seed: int = 0, dropout: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """Joint posterior draws of f0 [S, N] and of its C warps [S, N, C].
+        """Joint posterior draws of f0 [S, N] and of its C warps [S, N, C] at X [N, D].
 
-        With `dropout` each has its own draw of the network, one mask for all inputs; else all
-        share the point estimate.
+        There are S = `num_samples` of them, which depend on `seed`. With `dropout` each has its own
+        draw of the network, one mask for all inputs; else all share the point estimate.
         """
         _, seed = _draws(None, seed)
         S = checks.check_draws(num_samples, "num_samples")

@@ -59,6 +59,12 @@ class FlowNetwork(gpflow.base.Module):
     >>> network = FlowNetwork(num_inputs=2, num_classes=3, flow=flows.Linear())
     >>> print(network(np.zeros((5, 2))).shape, network(np.zeros((5, 2)), samples=4).shape)
     (5, 3, 2) (4, 5, 3, 2)
+    >>> features = network.features(np.zeros((5, 2)))  # the last shared layer
+    >>> print(features.shape, network.params_of(features).shape)
+    (5, 50) (5, 3, 2)
+    >>> h, W = network.last_layer(features)  # h W is all parameters of all classes
+    >>> print(h.shape, W.shape)
+    (5, 51) (51, 6)
     """
 
     def __init__(
@@ -120,7 +126,10 @@ class FlowNetwork(gpflow.base.Module):
     def features(
         self, X: Tensor, samples: int | None = None, seed: int | None = None, one_mask: bool = False
     ) -> Tensor:
-        """The last shared layer: [N, H], or [S, N, H] with `samples` dropout draws."""
+        """The last shared layer at X [N, D]: [N, H], or [S, N, H] with `samples` dropout draws.
+
+        `seed` and `one_mask` are as in a call of the network.
+        """
         if samples is not None and seed is None:  # new for each call; stateless masks are faster
             seed = self.generator.uniform_full_int([], tf.int32)
         h = tf.cast(X, self.precision)  # [N, D], for all draws up to the first dropout
@@ -134,7 +143,7 @@ class FlowNetwork(gpflow.base.Module):
         return h
 
     def params_of(self, features: Tensor) -> Tensor:
-        """Raw flow parameters from the last shared layer: [..., N, H] → [..., N, C, P]."""
+        """Raw flow parameters [..., N, C, P] from the last shared layer, `features` [..., N, H]."""
         weights, bias = tf.cast(self.output.weights, features.dtype), self.output.bias
         stacked = tf.cast(tf.matmul(features, weights), bias.dtype) + bias  # [..., N, P·C]
         outputs = [bias.shape[0] // self.num_classes, self.num_classes]
@@ -142,7 +151,7 @@ class FlowNetwork(gpflow.base.Module):
         return tf.linalg.matrix_transpose(tf.reshape(stacked, split))
 
     def last_layer(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """h, features and a one [..., H + 1], and W, weights and bias [H + 1, P·C]."""
+        """h, `features` and a one [..., H + 1], and W, weights and bias [H + 1, P·C]."""
         W = tf.concat([self.output.weights, self.output.bias[None]], axis=0)
         padding = [[0, 0]] * (features.shape.rank - 1) + [[0, 1]]
         return tf.pad(tf.cast(features, W.dtype), padding, constant_values=1.0), W
@@ -154,6 +163,12 @@ class FlowNetwork(gpflow.base.Module):
         grows with E[w²] = w² / keep (Gal and Ghahramani, 2016). Weights of the inputs are never
         dropped: for them λ Σ w² is the negative log prior of a point estimate, so the objective is
         no longer a bound on log p(y).
+
+        >>> from etgp_viz import flows
+        >>> network = FlowNetwork(1, 2, flows.Linear(), hidden=(), weight_decay=0.5)
+        >>> _ = network.output.weights.assign([[1.0, 2.0, 0.0, 0.0]])
+        >>> float(network.prior_penalty())  # 0.5·(1² + 2²)
+        2.5
         """
         # Nothing is dropped in front of the first layer, nor behind the linear one.
         whole = {0, self._linear_layer + 1}

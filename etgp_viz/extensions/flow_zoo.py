@@ -42,8 +42,8 @@ class Arcsinh(Flow):
     """G(f) = a + b·asinh((f − c)/d) with b, d > 0: a line near c, logarithms far away from it.
 
     >>> flow = Arcsinh()
-    >>> flow.forward(2.0, flow.unconstrain([1.0, 3.0, 2.0, 0.5])).numpy()  # at f = c
-    np.float64(1.0)
+    >>> flow.forward([2.0], flow.unconstrain([1.0, 3.0, 2.0, 0.5])).numpy()  # at f = c
+    array([1.])
     """
 
     @property
@@ -312,8 +312,8 @@ class FromBijector(Flow):
     >>> from etgp_viz.backend import tfp
     >>> shift = Param("a", -3.0, 3.0, False, 0.0, "lifts the process")
     >>> flow = FromBijector(tfp.bijectors.Shift, [shift], has_identity=True)
-    >>> flow.forward(1.0, [0.5]).numpy()
-    np.float64(1.5)
+    >>> flow.forward([1.0], [0.5]).numpy()
+    array([1.5])
     """
 
     def __init__(

@@ -110,7 +110,13 @@ class WideNetwork(gpflow.kernels.Kernel):
 
     @property
     def ard(self) -> bool:
-        """Whether each input has its own weight variance."""
+        """Whether each input has its own weight variance.
+
+        Examples
+        --------
+        >>> NeuralNetwork().ard, NeuralNetwork(weight_variances=np.ones(3)).ard
+        (False, True)
+        """
         return self.weight_variances.shape.ndims > 0
 
     def _features(self, X: Tensor) -> Tensor:
@@ -118,7 +124,22 @@ class WideNetwork(gpflow.kernels.Kernel):
 
     @inherit_check_shapes
     def K(self, X: Tensor, X2: Tensor | None = None) -> Tensor:  # noqa: N802
-        """Covariance of every pair of rows."""
+        """Covariance of every pair of rows.
+
+        Parameters
+        ----------
+        X, X2 : inputs ``[N, D]`` and ``[N2, D]``; without X2, those of X
+
+        Returns
+        -------
+        ``[N, N2]``
+
+        Examples
+        --------
+        >>> ArcCosine(variance=2.0).K(np.array([[0.0], [1.0]])).numpy().round(3)
+        array([[2. , 1.5],
+               [1.5, 2. ]])
+        """
         u = self._features(X)
         if X2 is None:
             return self.link(tf.matmul(u, u, transpose_b=True), self.variance)
@@ -126,7 +147,13 @@ class WideNetwork(gpflow.kernels.Kernel):
 
     @inherit_check_shapes
     def K_diag(self, X: Tensor) -> Tensor:  # noqa: N802
-        """Variance at every row."""
+        """Variance at every row of X ``[N, D]``, ``[N]``.
+
+        Examples
+        --------
+        >>> NeuralNetwork(variance=2.0).K_diag(np.array([[0.0], [1.0]])).numpy().round(3)
+        array([0.929, 1.181])
+        """
         return self.link(tf.reduce_sum(tf.square(self._features(X)), axis=-1), self.variance)
 
 
@@ -138,8 +165,15 @@ class NeuralNetwork(WideNetwork):
         k(x, x') = σ² (2/π) asin( 2 s(x, x') / √((1 + 2 s(x, x)) (1 + 2 s(x', x'))) )
                  = σ² E[ erf(wᵀx̃) erf(wᵀx̃') ],   w ~ N(0, Σ).
 
-    It is not stationary: away from the origin its functions saturate. Σ is the identity by default;
-    parameters are those of `WideNetwork`.
+    It is not stationary: away from the origin its functions saturate. Σ is the identity by default.
+
+    Parameters
+    ----------
+    variance : σ²
+    weight_variances : the last D entries of Σ, a number, or ``[D]`` for automatic relevance
+        determination
+    bias_variance : the first entry of Σ
+    active_dims, name : as for every GPflow kernel
 
     Examples
     --------
@@ -151,13 +185,27 @@ class NeuralNetwork(WideNetwork):
 
     @staticmethod
     def features(augmented: Tensor) -> Tensor:
-        """√2 Σ^½ x̃ / √(1 + 2 s(x, x)), whose inner products are the arguments of asin."""
+        """u(x) = √2 Σ^½ x̃ / √(1 + 2 s(x, x)): inner products of these are the arguments of asin.
+
+        Both `augmented` = Σ^½ x̃ and u(x) are ``[..., D + 1]``.
+
+        Examples
+        --------
+        >>> NeuralNetwork.features(np.array([[1.0, 0.0]])).numpy().round(3)  # √(2/3) at x = 0
+        array([[0.816, 0.   ]])
+        """
         s = tf.reduce_sum(tf.square(augmented), axis=-1, keepdims=True)
         return augmented * tf.sqrt(2.0 / (1.0 + 2.0 * s))
 
     @staticmethod
     def link(product: Tensor, variance: Tensor) -> Tensor:
-        """σ² (2/π) asin."""
+        """σ² (2/π) asin of each `product` u(x)ᵀ u(x'), with the `variance` σ².
+
+        Examples
+        --------
+        >>> NeuralNetwork.link(np.array([0.0, 1.0]), 2.0).numpy().round(3)
+        array([0., 2.])
+        """
         return variance * (2.0 / np.pi) * tf.asin(product)
 
 
@@ -166,8 +214,15 @@ class ArcCosine(WideNetwork):
 
     GPflow's ``ArcCosine`` shrinks cosines by 1e-15 and no more. With tens of inputs, the cosine of
     a vector with itself is occasionally rounded up by more than that, and the covariance is NaN:
-    too rare to show up in a test, frequent enough to end a long training run. Parameters are those
-    of `WideNetwork`.
+    too rare to show up in a test, frequent enough to end a long training run.
+
+    Parameters
+    ----------
+    variance : σ²
+    weight_variances : the last D entries of Σ, a number, or ``[D]`` for automatic relevance
+        determination
+    bias_variance : the first entry of Σ
+    active_dims, name : as for every GPflow kernel
 
     Examples
     --------
@@ -179,18 +234,40 @@ class ArcCosine(WideNetwork):
 
     @staticmethod
     def features(augmented: Tensor) -> Tensor:
-        """Σ^½ x̃ scaled to length one: inner products of these are cosines."""
+        """u(x) = Σ^½ x̃ scaled to length one: inner products of these are cosines.
+
+        Both `augmented` = Σ^½ x̃ and u(x) are ``[..., D + 1]``.
+
+        Examples
+        --------
+        >>> ArcCosine.features(np.array([[3.0, 4.0]])).numpy().round(3)
+        array([[0.6, 0.8]])
+        """
         return augmented / tf.norm(augmented, axis=-1, keepdims=True)
 
     @staticmethod
     def link(product: Tensor, variance: Tensor) -> Tensor:
-        """σ² (1 − θ/π) from cos θ, which rounding may take above 1, where acos is NaN."""
+        """σ² (1 − θ/π) from cos θ, which rounding may take above 1, where acos is NaN.
+
+        `product` is cos θ, of any shape, and `variance` is σ².
+
+        Examples
+        --------
+        >>> ArcCosine.link(np.array([-1.0, 0.0, 1.0]), 2.0).numpy().round(3)
+        array([0., 1., 2.])
+        """
         cosine = COSINE_JITTER + (1.0 - 2.0 * COSINE_JITTER) * tf.minimum(product, 1.0)
         return variance * (1.0 - tf.acos(cosine) / np.pi)
 
     @inherit_check_shapes
     def K_diag(self, X: Tensor) -> Tensor:  # noqa: N802
-        """σ² at every row; the shrunken cosine would lose half the digits."""
+        """σ² at every row of X ``[N, D]``, ``[N]``; the shrunken cosine would lose half the digits.
+
+        Examples
+        --------
+        >>> ArcCosine(variance=2.0).K_diag(np.zeros((3, 1))).numpy()
+        array([2., 2., 2.])
+        """
         return self.variance * tf.ones_like(X[..., 0])
 
 
@@ -200,12 +277,34 @@ class ArcCosine(WideNetwork):
 class Broadcast(gpflow.kernels.SharedIndependent):
     """One kernel for C independent processes, evaluated and factorised once and then broadcast.
 
-    Prior and parameters are those of GPflow's ``SharedIndependent(kernel, output_dim=C)``.
+    Prior and parameters are those of GPflow's ``SharedIndependent``: `kernel` is any GPflow kernel,
+    and `output_dim` is C.
+
+    Examples
+    --------
+    >>> kernel = Broadcast(gpflow.kernels.RBF(), output_dim=3)
+    >>> print(kernel.K(np.zeros((4, 1)), full_output_cov=False).shape)
+    (3, 4, 4)
     """
 
 
 class Stacked(gpflow.kernels.MultioutputKernel):
-    """C independent kernels of one family, their parameters stacked along a leading axis C."""
+    """C independent kernels of one family, their parameters stacked along a leading axis C.
+
+    Examples
+    --------
+    >>> kernel = StackedRBF(np.array([1.0, 4.0]), lengthscales=np.ones((2, 1)))
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> kernel.num_latent_gps, len(kernel.latent_kernels)  # two kernels, one object
+    (2, 1)
+    >>> kernel.variances(X).numpy().round(3)
+    array([[1., 1., 1.],
+           [4., 4., 4.]])
+    >>> print(kernel.covariances(X[None], X[None, :2]).shape)
+    (2, 3, 2)
+    >>> print(kernel.K(X, full_output_cov=False).shape, kernel.K(X).shape, kernel.K_diag(X).shape)
+    (2, 3, 3) (3, 2, 3, 2) (3, 2, 2)
+    """
 
     @abstractmethod
     def _left(self, X: Tensor) -> Tensor:
@@ -221,12 +320,24 @@ class Stacked(gpflow.kernels.MultioutputKernel):
 
     @check_shapes("X: [N, D]", "return: [C, N]")
     def variances(self, X: Tensor) -> Tensor:
-        """k_c(x, x) for every kernel and row: σ_c² unless a family overrides this."""
+        """k_c(x, x) for every kernel and row of X ``[N, D]``, ``[C, N]``.
+
+        It is σ_c² unless a family overrides this.
+        """
         return tf.repeat(self.variance[:, None], tf.shape(X)[0], axis=1)
 
     @check_shapes("A: [broadcast C, N, D]", "B: [broadcast C, N2, D]", "return: [C, N, N2]")
     def covariances(self, A: Tensor, B: Tensor) -> Tensor:
-        """k_c(a, b) of the c-th set of rows under the c-th kernel; one set may serve all."""
+        """k_c(a, b) of the c-th set of rows under the c-th kernel; one set may serve all.
+
+        Parameters
+        ----------
+        A, B : rows ``[C, N, D]`` and ``[C, N2, D]``, or ``[1, …]`` for the same rows in all
+
+        Returns
+        -------
+        ``[C, N, N2]``
+        """
         return self._link(tf.matmul(self._left(A), self._right(B), transpose_b=True))
 
     @property
@@ -243,7 +354,17 @@ class Stacked(gpflow.kernels.MultioutputKernel):
     def K(  # noqa: N802
         self, X: Tensor, X2: Tensor | None = None, full_output_cov: bool = True
     ) -> Tensor:
-        """All kernels at all pairs: ``[C, N, N2]``, or ``[N, C, N2, C]`` with zeros in between."""
+        """All kernels at all pairs of rows.
+
+        Parameters
+        ----------
+        X, X2 : inputs ``[N, D]`` and ``[N2, D]``; without X2, those of X
+        full_output_cov : whether to include the zeros between different kernels
+
+        Returns
+        -------
+        ``[N, C, N2, C]``, or ``[C, N, N2]`` without `full_output_cov`
+        """
         covariances = self.covariances(X[None], (X if X2 is None else X2)[None])
         if not full_output_cov:
             return covariances
@@ -251,13 +372,30 @@ class Stacked(gpflow.kernels.MultioutputKernel):
 
     @inherit_check_shapes
     def K_diag(self, X: Tensor, full_output_cov: bool = True) -> Tensor:  # noqa: N802
-        """All kernels at every row: ``[N, C]``, or ``[N, C, C]`` with zeros in between."""
+        """All kernels at every row of X ``[N, D]``.
+
+        Returns
+        -------
+        ``[N, C, C]`` with zeros between different kernels, or ``[N, C]`` without `full_output_cov`
+        """
         variances = tf.transpose(self.variances(X))
         return tf.linalg.diag(variances) if full_output_cov else variances
 
 
 class StackedRBF(Stacked):
-    """C kernels σ² exp(−½ Σ_d (x_d − x'_d)² / ℓ_d²), with σ² ``[C]`` and ℓ ``[C, D]``."""
+    """C kernels σ² exp(−½ Σ_d (x_d − x'_d)² / ℓ_d²).
+
+    Parameters
+    ----------
+    variance, lengthscales : σ² ``[C]`` and ℓ ``[C, D]``
+
+    Examples
+    --------
+    >>> kernel = StackedRBF(np.ones(2), lengthscales=np.array([[1.0], [2.0]]))
+    >>> X = np.array([[0.0], [1.0]])
+    >>> kernel.K(X, full_output_cov=False).numpy()[:, 0, 1].round(3)  # the second is smoother
+    array([0.607, 0.882])
+    """
 
     @check_shapes("variance: [C]", "lengthscales: [C, D]")
     def __init__(self, variance: np.ndarray, lengthscales: np.ndarray) -> None:
@@ -307,25 +445,62 @@ class _StackedNetworks(Stacked):
 
 
 class StackedArcCosine(_StackedNetworks):
-    """C kernels of `ArcCosine`, parameters ``[C]``, ``[C, D]`` and ``[C]``."""
+    """C kernels of the family `ArcCosine`.
+
+    Parameters
+    ----------
+    variance, weight_variances, bias_variance : as there, ``[C]``, ``[C, D]`` and ``[C]``
+
+    Examples
+    --------
+    >>> kernel = StackedArcCosine(np.array([1.0, 2.0]), np.ones((2, 1)), bias_variance=np.ones(2))
+    >>> kernel.K(np.array([[0.0], [1.0]]), full_output_cov=False).numpy()[:, 0, 1].round(3)
+    array([0.75, 1.5 ])
+    """
 
     family = ArcCosine
 
 
 class StackedNeuralNetwork(_StackedNetworks):
-    """C kernels of `NeuralNetwork`, parameters ``[C]``, ``[C, D]`` and ``[C]``."""
+    """C kernels of the family `NeuralNetwork`.
+
+    Parameters
+    ----------
+    variance, weight_variances, bias_variance : as there, ``[C]``, ``[C, D]`` and ``[C]``
+
+    Examples
+    --------
+    >>> kernel = StackedNeuralNetwork(np.ones(3), np.ones((3, 2)), bias_variance=np.ones(3))
+    >>> print(kernel.K(np.zeros((4, 2)), full_output_cov=False).shape)
+    (3, 4, 4)
+    """
 
     family = NeuralNetwork
 
     @inherit_check_shapes
     def variances(self, X: Tensor) -> Tensor:
-        """σ² (2/π) asin(2s / (1 + 2s)) with s = s(x, x)."""
+        """σ² (2/π) asin(2s / (1 + 2s)) with s = s(x, x) at every row of X ``[N, D]``, ``[C, N]``.
+
+        Examples
+        --------
+        >>> kernel = StackedNeuralNetwork(np.ones(2), np.ones((2, 1)), bias_variance=np.ones(2))
+        >>> kernel.variances(np.array([[0.0], [9.0]])).numpy().round(2)
+        array([[0.46, 0.93],
+               [0.46, 0.93]])
+        """
         squares = tf.reduce_sum(tf.square(self._left(X[None])), axis=-1)
         return self.family.link(squares, self.variance[:, None])
 
 
 class StackedInducingPoints(gpflow.inducing_variables.InducingVariables):
-    """C sets of M inducing points in one parameter ``Z [C, M, D]``."""
+    """C sets of M inducing points in one parameter ``Z [C, M, D]``.
+
+    Examples
+    --------
+    >>> points = StackedInducingPoints(np.zeros((3, 2, 1)))  # three sets of two points
+    >>> int(points.num_inducing), points.shape
+    (2, (2, 1, 3))
+    """
 
     @check_shapes("Z: [C, M, D]")
     def __init__(self, Z: np.ndarray) -> None:
