@@ -242,7 +242,7 @@ class Estimator(BaseEstimator):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """A trained estimator (without ``history_``) from a file that `save` wrote.
+        """A trained estimator (without ``history_``) from the file at `path`, written by `save`.
 
         Nothing in the file is executed; any other file is a ValueError.
         """

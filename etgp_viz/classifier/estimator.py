@@ -73,7 +73,13 @@ class ETGPClassifier(ClassifierMixin, Estimator):
     >>> classifier.predict_proba([[0.05], [1.05]]).shape
     (2, 2)
 
-    ``classifier.save("mine.npz")`` writes it to a file, ``ETGPClassifier.load`` brings it back.
+    To a file and back:
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "mine.npz")
+    >>> classifier.save(path)
+    >>> ETGPClassifier.load(path).predict([[0.05], [1.05]]).tolist()
+    ['low', 'high']
     """
 
     _name = "ETGPClassifier"
@@ -101,7 +107,7 @@ class ETGPClassifier(ClassifierMixin, Estimator):
         return self._predicted(X)[0]
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of the class probabilities ``[N, C]``; −inf where one underflows to zero."""
+        """Logarithms ``[N, C]`` of `predict_proba` at X ``[N, D]``; −inf where one underflows."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 

@@ -61,7 +61,13 @@ class ETGPRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     >>> mean.shape, deviation.shape, bool(regressor.score(X, Y) > 0.9)
     ((1, 2), (1, 2), True)
 
-    ``regressor.save("mine.npz")`` writes it to a file, ``ETGPRegressor.load`` brings it back.
+    To a file and back:
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "mine.npz")
+    >>> regressor.save(path)
+    >>> bool(np.allclose(ETGPRegressor.load(path).predict([[1.5]]), mean))
+    True
     """
 
     _name = "ETGPRegressor"
@@ -109,10 +115,10 @@ class ETGPRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         return mean, self._shaped(self.target_scale_ * np.sqrt(variance))
 
     def log_density(self, X: Any, y: Any) -> np.ndarray:
-        """log p(y | x) of each row ``[N]``, of all outputs together, in the units of y.
+        """log p(y | x) of each row of X ``[N, D]`` and y, of all outputs together, ``[N]``.
 
-        Noise may be much narrower than the distribution of f0, so f0 is integrated over a dense
-        grid, and not at the few nodes that serve for expectations.
+        It is in the units of y. Noise may be much narrower than the distribution of f0, so f0 is
+        integrated over a dense grid, and not at the few nodes that serve for expectations.
         """
         check_is_fitted(self, "model_")
         targets = {"multi_output": True, "y_numeric": True, "reset": False}
@@ -143,7 +149,8 @@ class ETGPRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
         """Joint draws of y over all rows of X ``[N, D]``: ``[N, S]`` or ``[N, C, S]``.
 
-        Quantiles of them are those of the predictions, which need not be Gaussian.
+        There are S = `n_samples` of them, and `random_state` is their seed. Quantiles of them are
+        those of the predictions, which need not be Gaussian.
         """
         check_is_fitted(self, "model_")
         S = check_draws(n_samples, "n_samples")

@@ -49,6 +49,12 @@ class Card:
     licence : the terms of use
     preparation : what was done to the published numbers
     defects : what is wrong or odd with them, one sentence each
+
+    Examples
+    --------
+    >>> card = Card("Weather in Oslo", defects=("May 1999 is missing.",))
+    >>> card.licence, card.defects[0]
+    ('not stated', 'May 1999 is missing.')
     """
 
     title: str
@@ -86,6 +92,10 @@ class Dataset:
     [[0], [1], [0]]
     >>> data.validation is None
     True
+    >>> data.num_classes, data.num_inputs
+    (2, 1)
+    >>> data.test[0].tolist() == data.part("test")[0].tolist() == [[0.8]]
+    True
     """
 
     name: str
@@ -116,12 +126,12 @@ class Dataset:
 
     @property
     def num_classes(self) -> int:
-        """C."""
+        """C, the number of classes."""
         return len(self.class_names)
 
     @property
     def num_inputs(self) -> int:
-        """D."""
+        """D, the number of columns of X."""
         return self.X.shape[1]
 
     @property

@@ -52,7 +52,14 @@ FAILURES = (
 
 
 class DataNotFoundError(OSError):
-    """A data set's file was not found and not downloaded; the message says where to put it."""
+    """A data set's file was not found and not downloaded; the message says where to put it.
+
+    Examples
+    --------
+    >>> from etgp_viz import datasets
+    >>> issubclass(datasets.DataNotFoundError, OSError)  # ``except OSError`` catches it
+    True
+    """
 
 
 @dataclass(frozen=True)

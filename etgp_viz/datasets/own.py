@@ -360,18 +360,49 @@ class OwnFile(NamedTuple):
 
     @classmethod
     def parse(cls, name: str) -> OwnFile | None:
-        """The file that a name stands for; None for a name of another form."""
+        """The file that a name stands for; None for a name of another form.
+
+        Parameters
+        ----------
+        name : ``FILE.csv:COLUMN`` or ``FILE.csv:COLUMN#checksum``
+        """
         if not isinstance(name, str):
             return None
         match = re.fullmatch(r"(.+\.csv):(.+?)(?:#([0-9a-f]{8}))?", name, re.IGNORECASE)
         return cls(match[1], match[2], match[3] or "") if match else None
 
     def name_with_checksum(self) -> str:
-        """The name with the checksum of the file as it is now."""
+        r"""The name with the checksum of the file as it is now.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "mine.csv")
+        >>> _ = path.write_bytes(b"size,kind\n1,a\n9,b\n")
+        >>> OwnFile(str(path), "kind").name_with_checksum().partition("mine.csv")[2]
+        ':kind#80d75e1b'
+        >>> folder.cleanup()
+        """
         return f"{os.path.normpath(self.path)}:{self.target}#{self._current_checksum()}"
 
     def load(self, **options: Any) -> Dataset:
-        """The data, by `from_csv`; a file that differs from the checksum is a ValueError."""
+        r"""The data, by `from_csv`; a file that differs from the checksum is a ValueError.
+
+        Parameters
+        ----------
+        options : of `from_csv`
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "mine.csv")
+        >>> _ = path.write_bytes(b"size,kind\n1,a\n2,a\n8,b\n9,b\n")
+        >>> OwnFile(str(path), "kind").load(test=0.5)
+        Dataset('mine', D=1, C=2, train=2, test=2)
+        >>> folder.cleanup()
+        """
         if self.checksum and self.checksum != self._current_checksum():
             expected = f"{self.path} with the checksum {self.checksum}"
             fail("path", expected, "a file that has changed")

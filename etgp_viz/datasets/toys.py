@@ -34,6 +34,10 @@ def waves(num_data: int = 300, num_classes: int = 3, noise: float = 0.1, seed: i
     num_data, num_classes : N and C, with N ≥ C
     noise, seed : standard deviation of the height around the sine; seed of all random numbers
 
+    Returns
+    -------
+    a `Dataset` of training rows
+
     Examples
     --------
     >>> waves(num_data=5)
@@ -49,6 +53,15 @@ def spirals(
     num_data: int = 500, num_classes: int = 3, noise: float = 0.1, seed: int = 0
 ) -> Dataset:
     """Two inputs, noise·ε off C arms that wind once around the origin, from radius 0.2 to 2.
+
+    Parameters
+    ----------
+    num_data, num_classes : N and C, with N ≥ C
+    noise, seed : standard deviation of the distance from an arm; seed of all random numbers
+
+    Returns
+    -------
+    a `Dataset` of training rows
 
     Examples
     --------
@@ -67,6 +80,15 @@ def moons(num_data: int = 500, num_classes: int = 4, noise: float = 0.1, seed: i
     """Two inputs; C half circles of radius 1 in a row, open downwards and upwards in turn.
 
     Each reaches into its neighbours; the points are noise·ε off them.
+
+    Parameters
+    ----------
+    num_data, num_classes : N and C, with N ≥ C
+    noise, seed : standard deviation of the distance from a half circle; seed of all random numbers
+
+    Returns
+    -------
+    a `Dataset` of training rows
 
     Examples
     --------
@@ -93,6 +115,16 @@ def blobs(
 
     Their centres are spread evenly over [−2.5, 2.5] (one input) or on a circle of radius 2 (two);
     ``noise`` is the standard deviation of a cloud.
+
+    Parameters
+    ----------
+    num_data, num_classes : N and C, with N ≥ C
+    noise, seed : standard deviation of a cloud; seed of all random numbers
+    num_inputs : D, 1 or 2
+
+    Returns
+    -------
+    a `Dataset` of training rows
 
     Examples
     --------
@@ -121,6 +153,16 @@ def region(
     sin(2x) as in `waves`. With two inputs, [−2, 2]², it owns a disc of radius 0.8 around (1, 1),
     and the others are equal sectors around the origin. A row's label is read off at its inputs plus
     ``noise``·ε, which blurs every border. C is at least 3.
+
+    Parameters
+    ----------
+    num_data, num_classes : N and C, with N ≥ C ≥ 3
+    noise, seed : standard deviation of the blur of every border; seed of all random numbers
+    num_inputs : D, 1 or 2
+
+    Returns
+    -------
+    a `Dataset` of training rows
 
     Examples
     --------

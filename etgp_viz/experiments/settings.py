@@ -173,6 +173,12 @@ class Run:
         """A short name that depends on the settings alone.
 
         Settings that version 0.1 did not have count only if they differ from what it did.
+
+        Examples
+        --------
+        >>> run = Run("iris", "svgp-rbf", "shared")
+        >>> len(run.id), run.id == Run("iris", "svgp-rbf", "shared", seed=1).id
+        (12, False)
         """
         settings = {
             name: value
@@ -188,7 +194,13 @@ class Run:
         return names.KINDS[self.model]
 
     def settings(self) -> dict[str, Any]:
-        """The fields as stored in a table: the widths as one word, such as ``200x200``."""
+        """The fields as stored in a table: the widths as one word, such as ``200x200``.
+
+        Examples
+        --------
+        >>> Run("iris", "etgp-linear", hidden=(200, 200)).settings()["hidden"]
+        '200x200'
+        """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return values | {"hidden": "x".join(map(str, self.hidden))}
 
@@ -221,6 +233,12 @@ class Outcome:
     ----------
     rows : of the table, one for each way of predicting; the keys are `COLUMNS`
     detail : what a close-up of the run needs (`etgp_viz.experiments.details.detail`)
+
+    Examples
+    --------
+    >>> outcome = Outcome([{"inference": "pe", "test_accuracy": 0.97}])
+    >>> outcome.rows[0]["test_accuracy"], outcome.detail
+    (0.97, None)
     """
 
     rows: list[dict[str, Any]]
