@@ -29,7 +29,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Confusion:
-    """Confusion matrix of the test rows."""
+    """Confusion matrix of the test rows.
+
+    Examples
+    --------
+    >>> confusion = Confusion(("cat", "dog"), np.array([[8, 2], [1, 9]]))
+    >>> confusion.share.tolist()
+    [[0.8, 0.2], [0.1, 0.9]]
+    >>> confusion.worst()
+    ('cat', 'dog', 2)
+    """
 
     names: tuple[str, ...]  # of the C classes
     counts: np.ndarray  # rows by true class (down) and predicted class (across) [C, C]
@@ -51,14 +60,23 @@ class ReliabilityBins:
     """Accuracy against confidence, in those bins of the confidence that hold test rows."""
 
     way: str  # "pe" or "ba"
-    confidence: np.ndarray  # of the bins [B], as are the next two
-    accuracy: np.ndarray
-    count: np.ndarray
+    confidence: np.ndarray  # mean of each bin [B]
+    accuracy: np.ndarray  # share of its rows that are right [B]
+    count: np.ndarray  # number of its rows [B]
     calibrated: Calibrated  # the ECE that these predictions would have if they were calibrated
 
     @property
     def ece(self) -> float:
-        """Σ_b (n_b / N) |accuracy_b − confidence_b|."""
+        """Σ_b (n_b / N) |accuracy_b − confidence_b|.
+
+        Examples
+        --------
+        >>> from etgp_viz import experiments
+        >>> run_id = experiments.Collection().run("digits", "etgp-tanh", "pe", 100)["id"]
+        >>> bins = reliability_bins(experiments.reference_detail(run_id), "pe")
+        >>> 0.0 < bins.ece < 0.1
+        True
+        """
         gaps = np.abs(self.accuracy - self.confidence)
         return float(self.count @ gaps / self.count.sum())
 
@@ -70,8 +88,8 @@ class Hardest:
     rows: np.ndarray  # indices of rows of the data set [H]
     labels: tuple[str, ...]  # names of the H true classes
     said: tuple[str, ...]  # names of the H most probable classes
-    of_label: np.ndarray  # probabilities of these classes [H]
-    of_said: np.ndarray
+    of_label: np.ndarray  # probabilities of the true classes [H]
+    of_said: np.ndarray  # probabilities of the most probable classes [H]
     images: np.ndarray | None  # [H, height, width], of `digits` only
 
 
@@ -79,8 +97,8 @@ class Hardest:
 class Curve:
     """The ELBO ``value [T]`` at the end of the epochs ``epoch [T]``; T = 0 without epochs."""
 
-    epoch: np.ndarray
-    value: np.ndarray
+    epoch: np.ndarray  # [T]
+    value: np.ndarray  # [T]
 
 
 @dataclass(frozen=True)
@@ -107,7 +125,16 @@ class Projection:
 
 
 def confusion(detail: Mapping[str, Any]) -> Confusion:
-    """The confusion matrix of the point estimate."""
+    """The confusion matrix of the point estimate.
+
+    Parameters
+    ----------
+    detail : of a run, from `etgp_viz.experiments.reference_detail` or `load_detail`
+
+    Returns
+    -------
+    a `Confusion` of the C classes
+    """
     names = tuple(detail["class_names"])
     counts = np.zeros((len(names), len(names)), dtype=int)
     true, predicted, count = np.array(detail["confusion"], dtype=int).reshape(-1, 3).T
@@ -116,10 +143,19 @@ def confusion(detail: Mapping[str, Any]) -> Confusion:
 
 
 def reliability_bins(detail: Mapping[str, Any], way: str = "pe") -> ReliabilityBins:
-    """The reliability diagram of a way of predicting, "pe" or "ba"; no empty bins.
+    """The reliability diagram of a way of predicting.
 
     The confidences of a bin are close together, so its mean stands for each of them in the ECE of a
     calibrated model.
+
+    Parameters
+    ----------
+    detail : of a run, from `etgp_viz.experiments.reference_detail` or `load_detail`
+    way : "pe" for the point estimate or "ba" for the Bayesian average
+
+    Returns
+    -------
+    `ReliabilityBins`, without empty ones
 
     Examples
     --------
@@ -140,6 +176,14 @@ def reliability_bins(detail: Mapping[str, Any], way: str = "pe") -> ReliabilityB
 
 def hardest(detail: Mapping[str, Any]) -> Hardest:
     """The rows whose labels the point estimate expected least.
+
+    Parameters
+    ----------
+    detail : of a run, from `etgp_viz.experiments.reference_detail` or `load_detail`
+
+    Returns
+    -------
+    a `Hardest` record, the hardest row first
 
     Examples
     --------
@@ -180,6 +224,14 @@ def _digits() -> np.ndarray:
 def elbo(detail: Mapping[str, Any]) -> Curve:
     """The ELBO over the epochs.
 
+    Parameters
+    ----------
+    detail : of a run, from `etgp_viz.experiments.reference_detail` or `load_detail`
+
+    Returns
+    -------
+    a `Curve`
+
     Examples
     --------
     >>> from etgp_viz import experiments
@@ -196,9 +248,18 @@ def elbo(detail: Mapping[str, Any]) -> Curve:
 def lines(detail: Mapping[str, Any], part: str = "scale") -> Lines:
     """What a model has learnt, along the first principal direction of the data.
 
-    `part` is "scale", the aᶜ(x) of an ETGP's flows, or "offset", their bᶜ(x). For SVGPs, which have
+    The part "scale" is the aᶜ(x) of an ETGP's flows, "offset" their bᶜ(x). For SVGPs, which have
     no flows, it is the standard deviation or the mean of fᶜ(x), and for models without Gaussian
     processes the probability of the class or its logarithm.
+
+    Parameters
+    ----------
+    detail : of a run, from `etgp_viz.experiments.reference_detail` or `load_detail`
+    part : "scale" or "offset", see above
+
+    Returns
+    -------
+    `Lines`, one for each of a few classes
 
     Examples
     --------
@@ -228,6 +289,14 @@ def lines(detail: Mapping[str, Any], part: str = "scale") -> Lines:
 
 def projection(detail: Mapping[str, Any]) -> Projection:
     """Data and inducing points on the first two principal directions.
+
+    Parameters
+    ----------
+    detail : of a run, from `etgp_viz.experiments.reference_detail` or `load_detail`
+
+    Returns
+    -------
+    a `Projection`
 
     Examples
     --------

@@ -69,9 +69,9 @@ class Variances:
 
     x: np.ndarray  # inputs [N]
     latent: np.ndarray  # K(x, x) [N]
-    analytic: np.ndarray  # [C, N], as are the next two
-    estimate: np.ndarray
-    standard_error: np.ndarray
+    analytic: np.ndarray  # by the series [C, N]
+    estimate: np.ndarray  # by Monte Carlo [C, N]
+    standard_error: np.ndarray  # of the estimate [C, N]
     at: float  # the marked input
 
 
@@ -93,8 +93,8 @@ class TwoClasses:
     """
 
     at: float  # the input
-    c: int
-    d: int
+    c: int  # the first class
+    d: int  # the second class
     values: np.ndarray  # draws of f^c(at) and f^d(at), sorted by the first [2, S]
     correlation: float  # Corr[f^c(at), f^d(at)] by the series
     is_curve: bool = True  # whether each value determines the other
@@ -102,14 +102,25 @@ class TwoClasses:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A covariance by the series and by Monte Carlo, entry by entry."""
+    """A covariance by the series and by Monte Carlo, entry by entry.
+
+    Examples
+    --------
+    >>> off = np.array([[0.01, -0.02], [-0.02, 0.1]])  # how far off the estimate is
+    >>> x, K, error = np.arange(2.0), np.eye(2), np.full((2, 2), 0.01)
+    >>> record = Comparison(x, (0,), (0,), K, K + off, error, num_draws=500, share_deviation=0.25)
+    >>> record.difference.round(6).tolist()
+    [[1.0, -2.0], [-2.0, 10.0]]
+    >>> record.share, record.share > record.least_by_chance, record.agrees  # few entries: by chance
+    (0.75, True, True)
+    """
 
     x: np.ndarray  # inputs [N]
     rows: tuple[int, ...]  # classes of the blocks from the top
     columns: tuple[int, ...]  # and from the left
-    analytic: np.ndarray  # [N·rows, N·columns], as are the next two
-    estimate: np.ndarray
-    standard_error: np.ndarray
+    analytic: np.ndarray  # by the series [N·rows, N·columns]
+    estimate: np.ndarray  # by Monte Carlo, the same shape
+    standard_error: np.ndarray  # of the estimate, the same shape
     num_draws: int  # S
     share_deviation: float  # bound on that of `share`, see `share_deviation_bound`
     tolerance: ClassVar[float] = WITHIN
@@ -163,7 +174,14 @@ class Spectrum:
 
     @property
     def rank(self) -> int:
-        """Number of eigenvalues of the joint covariance above rounding error."""
+        """Number of eigenvalues of the joint covariance above rounding error.
+
+        Examples
+        --------
+        >>> shares = np.array([0.75, 0.25, 0.0, 0.0])
+        >>> Spectrum(joint=shares, independent=np.full(4, 0.25), num_inputs=2, num_terms=1).rank
+        2
+        """
         return int(np.sum(self.joint > RANK_TOLERANCE * self.joint[0]))
 
 

@@ -30,14 +30,23 @@ class FarAway:
     names: tuple[str, ...]  # [K]
     x: np.ndarray  # distance along the line [G]
     edge: float  # where the data end
-    num_classes: int
+    num_classes: int  # C
     confidence: np.ndarray  # largest class probability, averaged over draws [K, G]
     spread: np.ndarray  # deviation of raw parameters over that of their prior, rms [K, G]
     offset: np.ndarray  # distance of their mean from the prior's, in its deviations, rms [K, G]
 
     @property
     def has_returned(self) -> tuple[bool, ...]:
-        """Whether the parameters of each model have their prior's mean and spread at the end."""
+        """Whether the parameters of each model have their prior's mean and spread at the end.
+
+        Examples
+        --------
+        >>> spread, offset = np.array([[0.2, 1.0], [0.2, 0.3]]), np.array([[2.0, 0.0], [2.0, 5.0]])
+        >>> confidence = np.full((2, 2), 0.5)
+        >>> names, x = ("gp", "dropout"), np.array([0.0, 9.0])
+        >>> FarAway(names, x, 1.0, 3, confidence, spread, offset).has_returned
+        (True, False)
+        """
         end = zip(self.spread[:, -1], self.offset[:, -1], strict=True)
         return tuple(bool(abs(s - 1.0) < CLOSE and o < CLOSE) for s, o in end)
 

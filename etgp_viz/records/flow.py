@@ -52,8 +52,8 @@ class WarpedPaths:
     x: np.ndarray  # inputs [N]
     latent: np.ndarray  # draws of f₀ [S, N]
     warped: np.ndarray  # G(f₀(x); θ(x)) [S, N]
-    latent_band: np.ndarray  # limits of the central 95 % at each x [2, N]
-    warped_band: np.ndarray
+    latent_band: np.ndarray  # limits of the central 95 % of f₀ at each x [2, N]
+    warped_band: np.ndarray  # the same of the warped process [2, N]
     at: float  # the marked input
     held: np.ndarray  # inputs and values through which the first draw passes [2, H]
 
@@ -74,6 +74,13 @@ class Marginal:
     """A flow at one input x, and the density of the process there before and after it.
 
     The inverse can be drawn without a formula: it is the same points with their axes swapped.
+
+    Examples
+    --------
+    >>> from etgp_viz import flows
+    >>> record = marginal(0.0, 1.0, flows.Linear(), np.array([2.0, 1.0]))  # f = 2·f₀ + 1
+    >>> record.is_linear, [round(moment, 2) + 0.0 for moment in record.moments]
+    (True, [1.0, 2.0, 0.0])
     """
 
     at: float  # the input x
@@ -110,7 +117,15 @@ class TwoPoints:
 
     @property
     def correlation(self) -> float:
-        """The correlation of the two values over the draws."""
+        """The correlation of the two values over the draws.
+
+        Examples
+        --------
+        >>> draws = np.array([[-1.0, 0.0, 1.0], [-2.0, 0.0, 2.0]])
+        >>> record = TwoPoints(np.array([0.0, 0.5]), draws, contour=np.zeros((2, 0)), name="f")
+        >>> round(record.correlation, 6)
+        1.0
+        """
         return float(np.corrcoef(self.draws)[0, 1])
 
 

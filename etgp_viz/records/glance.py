@@ -51,6 +51,8 @@ class Glance:
     >>> latent, classes = glance(window(toy.X), (toy.X, toy.Y), cut=None)
     >>> latent.mean.shape, classes.is_glance
     ((100,), True)
+    >>> glance.bayes(window(toy.X), (toy.X, toy.Y), samples=4).probabilities.shape
+    (3, 100)
     """
 
     def __init__(self, model: ETGP) -> None:
@@ -78,7 +80,12 @@ class Glance:
     def bayes(
         self, where: Window, data: tuple[np.ndarray, np.ndarray], samples: int, seed: int = 0
     ) -> Classes:
-        """The Bayesian average, by the model's own number of nodes; arguments as in `look`."""
+        """The Bayesian average, by the model's own number of nodes.
+
+        Parameters
+        ----------
+        where, data, samples, seed : as in `etgp_viz.records.inference.look`
+        """
         rows = rows_of(where, data)
         draws = samples, tf.constant(seed)
         p = _called(self._averaged, _filled(rows), *draws).numpy()[: len(rows)]

@@ -24,6 +24,19 @@ class HermiteSeries:
     >>> series = hermite_series(K, Linear(), flat)  # f = 2·f0: one term is enough
     >>> series.order, series.pair(0, 0).round(6).tolist()
     (1, [[4.0, 2.0], [2.0, 4.0]])
+    >>> series.joint().shape, series.every(2).joint().shape  # of both inputs, and of the first
+    ((2, 2), (1, 1))
+
+    The series of exp(f0) does not end. Its first term alone is too small:
+
+    >>> from etgp_viz.core.flows import Exp
+    >>> series = hermite_series(K, Exp(), np.zeros((1, 2, 0)))
+    >>> first = series.up_to(1)
+    >>> bool(np.allclose(first.pair(0, 0), series.term(1, 0, 0)))
+    True
+    >>> error = series.pair(0, 0)[0, 1] - first.pair(0, 0)[0, 1]
+    >>> print(error.round(2), "<", first.error_estimate(0, 0)[0, 1].round(2))
+    0.4 < 0.49
     """
 
     correlation: np.ndarray  # ρ of f0 [N, N]
@@ -80,8 +93,9 @@ class HermiteSeries:
     def mixed(self, mixing: np.ndarray) -> "HermiteSeries":
         """The series of classes that warp mixtures Σ_l A_cl f_l of independent latents like f0.
 
-        Rows of A have length one, so every mixture is distributed like f0. The mixtures of two
-        classes at x and x' have the correlation (A_c · A_d) ρ(x, x'), which takes the place of ρ.
+        Rows of A, the `mixing` ``[C, L]``, have length one, so every mixture is distributed like
+        f0. The mixtures of two classes at x and x' have the correlation (A_c · A_d) ρ(x, x'), which
+        takes the place of ρ.
 
         >>> from etgp_viz.core.flows import Linear
         >>> series = hermite_series(np.eye(1), Linear(), np.array([[[1.0, 0.0]], [[2.0, 0.0]]]))

@@ -51,7 +51,14 @@ PER_CHUNK = 1_000_000
 
 @dataclass(frozen=True)
 class Window:
-    """The grid of a picture: x over one input, or x by y over two."""
+    """The grid of a picture: x over one input, or x by y over two.
+
+    Examples
+    --------
+    >>> window = Window(np.array([0.0, 1.0, 2.0]), np.array([5.0, 6.0]))
+    >>> window.shape, window.inputs[:2].tolist()
+    ((2, 3), [[0.0, 5.0], [1.0, 5.0]])
+    """
 
     x: np.ndarray  # [G]
     y: np.ndarray | None  # [H]; None for one input
@@ -71,9 +78,17 @@ class Window:
 
 @dataclass(frozen=True)
 class Latent:
-    """q(f₀) over a window, beside its prior, and the inducing points."""
+    """q(f₀) over a window, beside its prior, and the inducing points.
 
-    window: Window
+    Examples
+    --------
+    >>> wide, no_points = np.array([0.5, 0.25, 1.0]), np.zeros((0, 1))
+    >>> grid = Window(np.arange(3.0), None)
+    >>> Latent(grid, np.zeros(3), wide, np.ones(3), no_points, cut=None).return_to_prior
+    0.75
+    """
+
+    window: Window  # the grid
     mean: np.ndarray  # of q(f₀), in the shape of the window
     deviation: np.ndarray  # the same
     prior: np.ndarray  # standard deviation of the prior p(f₀), the same
@@ -88,9 +103,19 @@ class Latent:
 
 @dataclass(frozen=True)
 class Classes:
-    """Class probabilities over a window, beside the data."""
+    """Class probabilities over a window, beside the data.
 
-    window: Window
+    Examples
+    --------
+    >>> p = np.array([[0.75, 0.5, 0.0], [0.25, 0.5, 1.0]])
+    >>> X, labels, no_points = np.array([[0.0], [2.0]]), np.array([0, 1]), np.zeros((0, 1))
+    >>> grid = Window(np.arange(3.0), None)
+    >>> record = Classes(grid, p, X, labels, 0, 1.0, no_points, no_points[None])
+    >>> record.winner.tolist(), record.confidence_at_edge
+    ([0, 0, 1], 0.875)
+    """
+
+    window: Window  # the grid
     probabilities: np.ndarray  # [C, G] or [C, H, G]
     X: np.ndarray  # the data [N, D]
     labels: np.ndarray  # [N]
@@ -132,10 +157,10 @@ class Warped:
 class Beliefs:
     """Everything that `look` computes: q(f₀), both predictions and the warped processes."""
 
-    latent: Latent
-    point: Classes
-    bayes: Classes
-    warped: Warped
+    latent: Latent  # q(f₀)
+    point: Classes  # the point estimate
+    bayes: Classes  # the Bayesian average
+    warped: Warped  # the C processes along a line
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,15 @@ TRAIL_EVERY, TRAIL_LENGTH = 5, 40
 
 @dataclass(frozen=True)
 class Curve:
-    """The ELBO and its parts over the steps of a training run: elbo = expected − kl − penalty."""
+    """The ELBO and its parts over the steps of a training run: elbo = expected − kl − penalty.
+
+    Examples
+    --------
+    >>> elbo, expected, kl, penalty = np.array([[-8.0], [-6.0], [1.5], [0.5]])  # of one step
+    >>> curve = Curve(np.arange(1), elbo, expected, kl, penalty)
+    >>> bool(np.allclose(curve.elbo, curve.expected - curve.kl - curve.penalty))
+    True
+    """
 
     steps: np.ndarray  # steps taken before each measurement [K]: 0, 1, …, thinned if many
     elbo: np.ndarray  # [K]
@@ -84,18 +92,38 @@ def compare(results: Mapping[str, FitResult]) -> Trainings:
 
 @dataclass(frozen=True)
 class Saved:
-    """A training at one moment: `LiveTraining.restore` returns to it."""
+    """A training at one moment: `LiveTraining.restore` returns to it.
+
+    Examples
+    --------
+    >>> saved = stored("spirals")
+    >>> len(saved.measured), saved.trail[0].shape  # 60 steps of a model with inducing points [M, D]
+    (60, (24, 2))
+    """
 
     values: tuple[Any, ...]  # of all variables, in the order of `Optimiser.state`
     measured: tuple[tuple[float, float, float], ...]  # ELBO, KL and penalty of each step
     trail: tuple[np.ndarray, ...]  # inducing points, each [M, D], oldest first
-    history: tuple[tuple[int, float], ...] = ()
+    history: tuple[tuple[int, float], ...] = ()  # number of steps and learning rate, in order
     data: tuple[np.ndarray, np.ndarray] | None = None  # None for those that the training has
     position: int = 0  # steps with these data
-    best: tuple[float, list[Any] | None] = (-np.inf, None)
+    best: tuple[float, list[Any] | None] = (-np.inf, None)  # ELBO and values of the best epoch
 
     def write(self, path: str | Path) -> None:
-        """Keep parameters, optimiser, curve and trail in an ``.npz`` file, which `stored` reads."""
+        """Keep parameters, optimiser, curve and trail in an ``.npz`` file.
+
+        Parameters
+        ----------
+        path : the file, which is replaced in one move
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stored("spirals").write(pathlib.Path(folder, "training.npz"))
+        ...     len(files.read_arrays(pathlib.Path(folder, "training.npz"))["measured"])
+        60
+        """
         arrays = {f"value {k}": np.asarray(value) for k, value in enumerate(self.values)}
         arrays |= {"measured": np.array(self.measured), "trail": np.array(self.trail)}
         files.write_arrays(path, arrays)
@@ -177,10 +205,23 @@ class LiveTraining:
     >>> toy = toys.waves(60, 3)
     >>> model = build("etgp-linear", toy.X, 3, inducing_points=toy.X[:5], hidden=(4,))
     >>> training = LiveTraining(model, (toy.X, toy.Y), learning_rate=0.02)
-    >>> training.steps
-    0
+    >>> training.step(20)
+    >>> curve = training.curve()
+    >>> training.steps, curve.elbo.shape, bool(curve.elbo[-1] > curve.elbo[0])
+    (20, (20,), True)
+    >>> training.trail().shape  # inducing points after 1, 6, 11 and 16 steps
+    (4, 5, 1)
 
-    Then ``training.step(50)`` takes 50 steps, and ``training.curve()`` returns the ELBO so far.
+    Go on, return to an earlier moment, and end with the best parameters:
+
+    >>> saved = training.save()
+    >>> training.step(5)
+    >>> training.restore(saved)
+    >>> training.steps
+    20
+    >>> training.keep_best()
+    >>> training.history
+    [(20, 0.02), (0, 0.0)]
     """
 
     def __init__(
@@ -223,16 +264,38 @@ class LiveTraining:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the next step can be taken at once."""
+        """Whether the next step can be taken at once.
+
+        Examples
+        --------
+        >>> from etgp_viz import build
+        >>> from etgp_viz.datasets import toys
+        >>> toy = toys.waves(60, 3)
+        >>> model = build("etgp-linear", toy.X, 3, num_inducing=5, hidden=(4,))
+        >>> LiveTraining(model, (toy.X, toy.Y)).is_compiled  # the first step compiles it
+        False
+        """
         return bool(self._optimiser._compiled)
 
     def forget_compiled(self) -> None:
-        """Give back the memory of what is compiled; the next step compiles it again."""
+        """Give back the memory of what is compiled; the next step compiles it again.
+
+        Examples
+        --------
+        >>> from etgp_viz import build
+        >>> from etgp_viz.datasets import toys
+        >>> toy = toys.waves(60, 3)
+        >>> model = build("etgp-linear", toy.X, 3, num_inducing=5, hidden=(4,))
+        >>> training = LiveTraining(model, (toy.X, toy.Y))
+        >>> training.forget_compiled()
+        >>> training.is_compiled
+        False
+        """
         self._optimiser._compiled.clear()
         vars(self).pop("_penalties", None)
 
     def step(self, count: int = 1) -> None:
-        """Take `count` steps. The first one compiles the model, which takes a few seconds."""
+        """Take `count` steps, at least one. The first compiles the model, which takes seconds."""
         count = check_count(count, "count")
         self._optimiser.learning_rate = self.learning_rate
         self._load()
@@ -247,6 +310,17 @@ class LiveTraining:
         Parameters
         ----------
         data : ``(X [N, D], Y [N, 1])``
+
+        Examples
+        --------
+        >>> from etgp_viz import build
+        >>> from etgp_viz.datasets import toys
+        >>> toy = toys.waves(60, 3)
+        >>> model = build("etgp-linear", toy.X, 3, num_inducing=5, hidden=(4,))
+        >>> training = LiveTraining(model, (toy.X[:40], toy.Y[:40]), capacity=60)
+        >>> training.replace_data((toy.X, toy.Y))
+        >>> len(training.data[0])
+        60
         """
         if self.capacity is None:
             raise ValueError("capacity: expected a number of rows, got None when this was made")
@@ -306,6 +380,19 @@ class LiveTraining:
         ----------
         model : gives its values to the model of this training
         data, learning_rate, seed : as for a new `LiveTraining`
+
+        Examples
+        --------
+        >>> from etgp_viz import build
+        >>> from etgp_viz.datasets import toys
+        >>> toy = toys.waves(60, 3)
+        >>> first, second = (
+        ...     build("etgp-linear", toy.X, 3, num_inducing=5, seed=seed) for seed in (0, 1)
+        ... )
+        >>> training = LiveTraining(first, (toy.X, toy.Y))
+        >>> other = training.restarted(second, (toy.X, toy.Y), learning_rate=0.05)
+        >>> bool(np.allclose(first.inducing_variable.Z, second.inducing_variable.Z))
+        True
         """
         options: dict[str, Any] = {
             "batch_size": self._batch_size,

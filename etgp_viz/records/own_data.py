@@ -28,19 +28,29 @@ MAX_CLASSES = 8  # as many as there are colours
 
 @dataclass(frozen=True)
 class OwnData:
-    """Rows with one or two inputs, and how they were made."""
+    """Rows with one or two inputs, and how they were made.
 
-    name: str
+    Examples
+    --------
+    >>> import numpy as np
+    >>> own = in_the_plane(np.array([[0.0], [1.0], [8.0], [9.0]]), ["low", "low", "high", "high"])
+    >>> own.num_classes, own.key
+    (2, 'own 1-d')
+    >>> own.code()[0]
+    'from etgp_viz.records import own_data'
+    """
+
+    name: str  # of the data
     X: np.ndarray  # [N, D], D ≤ 2
     Y: np.ndarray  # classes, from 0 [N, 1]
-    class_names: tuple[str, ...]
+    class_names: tuple[str, ...]  # [C]
     axes: tuple[str, ...]  # what the inputs are [D]
     words: str  # what is shown, in one sentence
     source: str  # the call that makes it again
 
     @property
     def num_classes(self) -> int:
-        """C."""
+        """C, the number of classes."""
         return len(self.class_names)
 
     @property

@@ -77,12 +77,18 @@ class Kernel(_Combines):
 
     The linear kernel has no lengthscale: its draws are straight lines through the origin with
     slopes of variance σ².
+
+    Examples
+    --------
+    >>> kernel = Kernel("matern32", lengthscale=0.5)
+    >>> kernel.title, kernel(np.array([0.0]), np.array([0.0, 9.0])).round(3)
+    ('Matérn 3/2', array([[1., 0.]]))
     """
 
-    name: str
-    lengthscale: float = 1.0
-    variance: float = 1.0
-    period: float = 2.0
+    name: str  # a key of `KERNELS`
+    lengthscale: float = 1.0  # ℓ
+    variance: float = 1.0  # σ²
+    period: float = 2.0  # p
 
     def __post_init__(self) -> None:
         check_choice(self.name, "name", tuple(KERNELS))
@@ -113,11 +119,18 @@ class Kernel(_Combines):
 
 @dataclass(frozen=True)
 class Combination(_Combines):
-    """The sum ("+") or the product ("×") of two kernels."""
+    """The sum ("+") or the product ("×") of two kernels.
 
-    left: "AnyKernel"
-    sign: str
-    right: "AnyKernel"
+    Examples
+    --------
+    >>> kernel = Kernel("linear") + Kernel("rbf")
+    >>> type(kernel).__name__, kernel.title
+    ('Combination', 'linear + RBF')
+    """
+
+    left: "AnyKernel"  # a `Kernel` or a `Combination`
+    sign: str  # "+" or "×"
+    right: "AnyKernel"  # as the left one
 
     def __post_init__(self) -> None:
         check_choice(self.sign, "sign", ("+", "×"))
@@ -137,9 +150,21 @@ AnyKernel = Kernel | Combination
 
 @dataclass(frozen=True, eq=False)
 class Conditioned:
-    """A Gaussian process with mean zero, and n noisy observations of it; see `condition`."""
+    """A Gaussian process with mean zero, and n noisy observations of it; see `condition`.
 
-    kernel: AnyKernel
+    Examples
+    --------
+    >>> known = condition(Kernel("rbf"), np.array([0.0]), np.array([1.5]), noise=1.0)
+    >>> mean, variance = known.predict(np.array([0.0, 9.0]))
+    >>> mean.round(2) + 0.0, variance.round(2)  # half-way to Y, and the prior far away
+    (array([0.75, 0.  ]), array([0.5, 1. ]))
+    >>> known.root.round(3), known.weights(known.Y).round(3)
+    (array([[1.414]]), array([0.75]))
+    >>> round(known.log_marginal_likelihood, 3)
+    -1.828
+    """
+
+    kernel: AnyKernel  # k
     X: np.ndarray  # inputs [n]
     Y: np.ndarray  # observations [n]
     noise: float  # standard deviation of the noise σₙ, at least `NOISE_FLOOR`
@@ -151,11 +176,11 @@ class Conditioned:
         return np.linalg.cholesky(K + self.noise**2 * np.eye(len(K)))
 
     def weights(self, residuals: np.ndarray) -> np.ndarray:
-        """K⁻¹ times each row of residuals, ``[..., n]``."""
+        """K⁻¹ times each row of the residuals ``[..., n]``, of the same shape."""
         return np.linalg.solve(self.root.T, np.linalg.solve(self.root, residuals.T)).T
 
     def predict(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance of f₀ at new inputs given the observations, ``[N]`` each."""
+        """Mean and variance of f₀ at new inputs x ``[N]`` given the observations, ``[N]`` each."""
         cross = self.kernel(self.X, x)
         explained = np.linalg.solve(self.root, cross)
         variance = _variances(self.kernel, x) - np.sum(explained**2, axis=0)
@@ -314,9 +339,9 @@ class Evidence:
     values: np.ndarray  # its values, increasing [P]
     log_likelihood: np.ndarray  # log p(Y) at each of them [P]
     at: float  # the value now
-    at_log_likelihood: float
+    at_log_likelihood: float  # log p(Y) there
     best: float  # the value with the largest log p(Y) between the first and the last value
-    best_log_likelihood: float
+    best_log_likelihood: float  # log p(Y) there
     observations: int  # n
     second: bool  # whether it is a parameter of the second kernel of a sum or product
 
@@ -399,7 +424,7 @@ class Slice:
 
     x: np.ndarray  # inputs [N]
     values: np.ndarray  # k(x, at) [N]
-    at: float
+    at: float  # that input
     name: str  # of the kernel
 
 

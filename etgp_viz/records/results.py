@@ -45,11 +45,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Metric:
-    """A column of the table."""
+    """A column of the table.
+
+    Examples
+    --------
+    >>> METRICS["accuracy"].larger_is_better, METRICS["accuracy"].log
+    (True, False)
+    """
 
     column: str  # its name
     words: str  # what it is
-    larger_is_better: bool
+    larger_is_better: bool  # whether more is better
     digits: int = 3  # decimals in a table
     means: str = "is better"  # what its better or larger end means
 
@@ -98,7 +104,15 @@ WAYS = {
 
 @dataclass(frozen=True)
 class Series:
-    """The marks of one way to use models."""
+    """The marks of one way to use models.
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> first, *_ = experiments.panel(experiments.reference(), "digits").series
+    >>> first.way, first.mean.shape == first.seeds.shape
+    ('pe', True)
+    """
 
     way: str  # a key of `WAYS`
     rows: np.ndarray  # the row of the panel of each mark [K]
@@ -110,11 +124,22 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """The scores of all models on one data set."""
+    """The scores of all models on one data set.
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> panel = experiments.panel(experiments.reference(), "digits", rivals="stationary")
+    >>> panel.title, panel.labels[:3]
+    ('digits: test accuracy, M = 100', ('LINEAR', 'SAL', 'TANH'))
+    >>> label, way, value = panel.best()
+    >>> way, value > 0.9
+    ('pe', True)
+    """
 
     dataset: str  # its name
     metric: str  # a key of `METRICS`
-    title: str
+    title: str  # above the panel
     labels: tuple[str, ...]  # of the rows, from the top
     series: tuple[Series, ...]  # the marks, one entry for each way in `WAYS`
     num_inducing: int  # M of the panel, or 0 if it has all of them, row by row
@@ -272,6 +297,18 @@ class Collection:
     table, looks : all rows, and those whose runs have a close-up, one of each cell
     datasets, counts : of these, the names and the numbers of inducing points, the largest first
     models : names from `etgp_viz.experiments.MODELS` → labels, of the models in the table
+
+    Examples
+    --------
+    >>> from etgp_viz import experiments
+    >>> collection = experiments.Collection()
+    >>> row = collection.run("digits", "etgp-tanh", "pe", 100)
+    >>> collection.name(row)
+    'ETGP TANH PE'
+    >>> collection.detail(row["id"])["class_names"][:3]
+    ['0', '1', '2']
+    >>> collection.code(row["id"])[0]
+    'experiments.reference()'
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -295,9 +332,15 @@ class Collection:
     def run(self, dataset: str, model: str, way: str, num_inducing: int) -> pd.Series:
         """The row of a run on a data set, or of the most similar run in the table.
 
-        `model` is a key of `etgp_viz.experiments.MODELS`, `way` "pe" or "ba". If the model predicts
-        in both ways, it is the run that was chosen for its point estimate in either case, so that
-        both ways show the same network.
+        If the model predicts in both ways, it is the run that was chosen for its point estimate in
+        either case, so that both ways show the same network.
+
+        Parameters
+        ----------
+        dataset : one of `datasets`
+        model : a key of `etgp_viz.experiments.MODELS`
+        way : "pe" for the point estimate or "ba" for the Bayesian average
+        num_inducing : M; the nearest number of the table is taken
         """
         rows = self.looks[(self.looks["dataset"] == dataset) & (self.looks["inference"] == "pe")]
         name, sharing = ALL_MODELS[model]
@@ -313,17 +356,17 @@ class Collection:
         return run.loc[way if way in run.index else "pe"]
 
     def name(self, row: pd.Series) -> str:
-        """The label of a row's model, with its way of predicting if it has several."""
+        """The model of a `row` from `run`, with its way of predicting if it has several."""
         label = model_label(row["model"], row["sharing"])
         has_both = names.KINDS[row["model"]].has_bayesian_average
         return f"{label} {row['inference'].upper()}" if has_both else label
 
     def detail(self, run_id: str) -> dict[str, Any]:
-        """The details of a run, see `etgp_viz.experiments.details.detail`."""
+        """The details of the run `run_id`, see `etgp_viz.experiments.details.detail`."""
         return reference_detail(run_id) if self.path is None else load_detail(self.path, run_id)
 
     def code(self, run_id: str) -> tuple[str, str]:
-        """Two expressions for a script: one gives the table, the other the details of a run."""
+        """Two expressions for a script: the table, and the details of the run `run_id`."""
         if self.path is None:
             return "experiments.reference()", f"experiments.reference_detail({run_id!r})"
         path = str(self.path)

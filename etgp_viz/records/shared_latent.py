@@ -81,7 +81,14 @@ QUANTILES = (0.05, 0.95)
 
 @dataclass(frozen=True)
 class Latents:
-    """The latents over x."""
+    """The latents over x.
+
+    Examples
+    --------
+    >>> from etgp_viz import prior
+    >>> latents("tgp", prior.noise(0, 4), prior.noise(1, 3, 4), 3).is_shared
+    False
+    """
 
     x: np.ndarray  # inputs [N]
     values: np.ndarray  # [1, N] for ETGP, [L, N] if they are mixed, [C, N] for the others
@@ -108,7 +115,15 @@ class Processes:
 
 @dataclass(frozen=True)
 class Probabilities:
-    """Class probabilities over x, the softmax of the processes."""
+    """Class probabilities over x, the softmax of the processes.
+
+    Examples
+    --------
+    >>> x, values = np.array([0.0, 1.0]), np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> record = Probabilities(x, values, at=1.0, focus=None)
+    >>> record.winner  # at x = 1
+    (1, 0.75)
+    """
 
     x: np.ndarray  # inputs [N]
     values: np.ndarray  # [C, N]
@@ -149,7 +164,13 @@ class Dependence:
 
     @property
     def strength(self) -> float:
-        """Mean absolute rank correlation over all pairs of classes."""
+        """Mean absolute rank correlation over all pairs of classes.
+
+        Examples
+        --------
+        >>> Dependence(at=0.0, rank_correlation=np.array([[1.0, -0.5], [-0.5, 1.0]])).strength
+        0.5
+        """
         pairs = np.triu_indices(len(self.rank_correlation), k=1)
         return float(np.mean(np.abs(self.rank_correlation[pairs])))
 

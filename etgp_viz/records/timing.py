@@ -42,15 +42,23 @@ SHOWN = ("measured", "reference")  # with points of their own
 
 @dataclass(frozen=True)
 class Line:
-    """Points of one contestant."""
+    """Points of one contestant.
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> line = timing.curves(timing.reference(), "memory").lines[0]
+    >>> line.name, line.x[:3].tolist(), line.begin().x.tolist()
+    ('etgp-linear', [2.0, 5.0, 10.0], [2.0])
+    """
 
     name: str  # of the contestant in tables
     label: str  # in the figure
     kind: str  # one of `KINDS`
-    x: np.ndarray  # [K], as are y and its quartiles
-    y: np.ndarray
-    low: np.ndarray  # y itself where there are no quartiles
-    high: np.ndarray
+    x: np.ndarray  # sizes [K]
+    y: np.ndarray  # medians [K]
+    low: np.ndarray  # lower quartiles [K]; y itself where there are none
+    high: np.ndarray  # upper quartiles [K], the same
 
     def begin(self) -> Line:
         """The first point alone."""
@@ -72,8 +80,8 @@ class Curves:
 
     slots: tuple[str, ...]  # names that a line may have, so that a figure can keep a place for each
     lines: tuple[Line, ...]  # what is drawn
-    x_title: str
-    y_title: str
+    x_title: str  # of the horizontal axis
+    y_title: str  # of the vertical axis
     log: bool  # whether both axes are logarithmic
 
 

@@ -249,8 +249,20 @@ class CostFit:
 
     Attributes
     ----------
+    model : the contestant, a key of `MODELS`
     terms, coefficients : names of the terms in each group, and β, its seconds per operation
     error : largest relative deviation of the fit from the measured times
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> size = timing.Size(classes=50, num_data=1000, num_inducing=100, num_inputs=10)
+    >>> fit = timing.fit_cost(timing.reference(), "etgp-linear")
+    >>> bool(np.isclose(fit.seconds(size), sum(fit.parts(size).values())))
+    True
+    >>> rival = timing.fit_cost(timing.reference(), "svgp-batched")
+    >>> bool(fit.fixed_share(size) > rival.fixed_share(size))  # less of it grows with C
+    True
     """
 
     model: str
@@ -259,7 +271,7 @@ class CostFit:
     error: float
 
     def parts(self, size: Size) -> dict[str, float]:
-        """Seconds of each group at a size, named after its terms."""
+        """Seconds of each group at a `size`, named after its terms."""
         columns = _cost_terms(self.model, size)
         return {
             " and ".join(group): beta * sum(columns[term] for term in group)
@@ -267,11 +279,11 @@ class CostFit:
         }
 
     def seconds(self, size: Size) -> float:
-        """Fitted time of a step."""
+        """Fitted time of a step at a `size`."""
         return sum(self.parts(size).values())
 
     def fixed_share(self, size: Size) -> float:
-        """The share of the time at this size that does not depend on C, between 0 and 1."""
+        """The share of the time at a `size` that does not depend on C, between 0 and 1."""
         parts, doubled = self.parts(size), self.parts(replace(size, classes=2 * size.classes))
         fixed = sum(seconds for name, seconds in parts.items() if doubled[name] == seconds)
         return fixed / self.seconds(size)

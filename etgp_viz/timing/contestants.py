@@ -40,12 +40,18 @@ SAMPLES = 20
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a race: C, N, M and D."""
+    """The size of a race: C, N, M and D.
 
-    classes: int
-    num_data: int
-    num_inducing: int
-    num_inputs: int
+    Examples
+    --------
+    >>> Size(classes=10, num_data=1000, num_inducing=100, num_inputs=2).num_inducing
+    100
+    """
+
+    classes: int  # C
+    num_data: int  # N, rows of a mini-batch
+    num_inducing: int  # M
+    num_inputs: int  # D
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,18 @@ class Settings:
 
     The attributes are parameters of `etgp_viz.timing.sweep`; every combination of C, N and M is
     raced.
+
+    Examples
+    --------
+    >>> from etgp_viz import timing
+    >>> settings = timing.Settings(
+    ...     models=("etgp-linear",), classes=(10, 2), num_data=(100,), num_inducing=(10,),
+    ...     num_inputs=1, repeats=5, sessions=2, budget=60.0, memory=False, memory_limit=None,
+    ... )
+    >>> [size.classes for size in settings.sizes()]
+    [2, 10]
+    >>> [settings.rounds(session) for session in range(2)]
+    [3, 2]
     """
 
     models: tuple[str, ...]

@@ -39,11 +39,18 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a race has come: units of work, and what comes next in words."""
+    """How far a race has come: units of work, and what comes next in words.
 
-    done: int
-    total: int
-    words: str
+    Examples
+    --------
+    >>> step = Progress(done=3, total=12, words="C = 10, round 2 of 5")
+    >>> print(f"{step.done / step.total:.0%}: {step.words}")
+    25%: C = 10, round 2 of 5
+    """
+
+    done: int  # units of work so far
+    total: int  # units of the whole race
+    words: str  # what comes next
 
 
 class Race:
