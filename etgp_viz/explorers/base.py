@@ -41,6 +41,29 @@ class Explorer(ABC):
     figures : name → figure
     state : the values of the controls now, frozen
     summary : what the figures show now, in words
+
+    Examples
+    --------
+    >>> from etgp_viz.explorers import FlowExplorer
+    >>> explorer = FlowExplorer(lengthscale=0.5)
+    >>> explorer.state.lengthscale, sorted(explorer.figures) == sorted(explorer.records)
+    (0.5, True)
+    >>> explorer.summary == explorer.describe(explorer.state)
+    True
+
+    What a subclass defines can be called as well:
+
+    >>> explorer.title(explorer.state)
+    'One Gaussian process, one flow: LINEAR'
+    >>> [name for name, _ in explorer.compute_records(explorer.state)][:2]
+    ['paths', 'parameters']
+    >>> explorer.code(explorer.state) == explorer.to_code()
+    True
+    >>> type(explorer.print_figure()).__name__, len(list(explorer.actions()))
+    ('Figure', 0)
+    >>> explorer.on_click("paths", "", x=1.5, y=0.0)
+    >>> explorer.state.at
+    1.5
     """
 
     State: ClassVar[type]
@@ -100,7 +123,7 @@ class Explorer(ABC):
 
     @abstractmethod
     def compute_records(self, state: Any) -> Iterator[tuple[str, Any]]:
-        """Name and record of each picture, in the order of drawing.
+        """Name and record of each picture in a `state`, in the order of drawing.
 
         A picture is on its way to the browser while the record of the next one is computed. A
         record that is the same object as before is not drawn again. In place of a record there may
@@ -110,25 +133,45 @@ class Explorer(ABC):
 
     @abstractmethod
     def title(self, state: Any) -> str:
-        """What the page shows, in a few words."""
+        """What the page shows in a `state`, in a few words."""
 
     @abstractmethod
     def describe(self, state: Any) -> str:
-        """One or two sentences about what the figures show now, with numbers from the records."""
+        """One or two sentences about the figures in a `state`, with numbers from the records."""
 
     @abstractmethod
     def code(self, state: Any) -> str:
-        """A short script that computes the same `records` and draws them."""
+        """A short script that computes the `records` of a `state` and draws them."""
 
     @abstractmethod
     def print_figure(self) -> Any:
         """The main picture as a matplotlib figure, for slides and papers."""
 
     def on_click(self, figure: str, panel: str, x: float, y: float) -> None:  # noqa: B027
-        """Respond to a click in a panel, at a point in the units of its axes; by default not."""
+        """Respond to a click in a panel; by default not.
+
+        Parameters
+        ----------
+        figure, panel : the picture's name, and the name of the panel in it
+        x, y : the point, in the units of the panel's axes
+        """
 
     def on_drag(self, figure: str, dot: int, x: float, y: float) -> None:  # noqa: B027
-        """Respond to a dot that is dragged: its number, and where it is now; by default not."""
+        """Respond to a dot that is dragged; by default not.
+
+        Parameters
+        ----------
+        figure, dot : the picture's name, and the number of the dot in it, from 0
+        x, y : where the dot is now, in the units of the axes
+
+        Examples
+        --------
+        >>> from etgp_viz.explorers import FlowExplorer
+        >>> explorer = FlowExplorer()
+        >>> explorer.on_drag("parameters", 0, x=-3.0, y=2.0)  # the first knot of a
+        >>> explorer.state.linear_a[0]
+        2.0
+        """
 
     def actions(self) -> Iterable[widgets.Widget | tuple[str, str, Callable[[], None]]]:
         """Buttons above the figures: widgets, or label, tooltip and what to call; default none."""
@@ -298,6 +341,15 @@ class Explorer(ABC):
         label : the label of the control
         walk : at each stop its position from the left, its value as text, and whether a reader
             should begin there
+
+        Examples
+        --------
+        >>> from etgp_viz.explorers import FlowExplorer
+        >>> explorer = FlowExplorer()
+        >>> label, walk = explorer.tour("lengthscale")
+        >>> position, value, begins_here = next(walk)
+        >>> label, begins_here
+        ('lengthscale ℓ', True)
         """
         return walk(self, name)
 

@@ -291,7 +291,15 @@ class FlowExplorer(Explorer):
             self.set(at=float(np.clip(x, X[0], X[-1])))
 
     def on_drag(self, figure: str, dot: int, x: float, y: float) -> None:
-        """Move a knot up or down."""
+        """Move a knot up or down; arguments are as in `Explorer.on_drag`.
+
+        Examples
+        --------
+        >>> explorer = FlowExplorer()
+        >>> explorer.on_drag("parameters", 0, x=-3.0, y=2.0)
+        >>> explorer.state.linear_a[0]
+        2.0
+        """
         name, state = _profile_names(self.state)[dot // KNOTS], self.state
         spec, values = self._specs[name], list(getattr(state, name))
         if figure == "parameters" and spec.when(state) and isinstance(spec, controls.Profile):

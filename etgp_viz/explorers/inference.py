@@ -462,7 +462,15 @@ class InferenceExplorer(Explorer):
         return print_inference.make(**self._records)
 
     def on_click(self, figure: str, panel: str, x: float, y: float) -> None:
-        """Add a point of the chosen class at the click."""
+        """Add a point of the chosen class at the click; arguments are as in `Explorer.on_click`.
+
+        Examples
+        --------
+        >>> explorer = InferenceExplorer(data="waves", num_data=60, num_inducing=5, paint=2)
+        >>> explorer.on_click("point", "", x=0.5, y=0.0)
+        >>> explorer.state.added  # its input, nothing, and its class
+        (0.5, 0.0, 2)
+        """
         if figure in PAINTED:
             self._add(x, y)
 

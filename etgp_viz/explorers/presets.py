@@ -23,6 +23,12 @@ class Step:
         of a button. Without it, the reader goes on at will.
     move : values that make `until` true, for a reader who asks to be shown
     then : words for after the move, or the answer to a question
+
+    Examples
+    --------
+    >>> step = Step("Move the lengthscale to 0.5.", "lengthscale", move={"lengthscale": 0.5})
+    >>> step.at, step.move
+    ('lengthscale', {'lengthscale': 0.5})
     """
 
     say: str
@@ -75,7 +81,17 @@ class Preset:
     def walk(self, kind: type) -> Iterator[tuple[Any, Any]]:
         """The states on arrival at each step and after its move, if the reader does nothing else.
 
-        `kind` is the class of the states; a bad value raises a ValueError that names its step.
+        Parameters
+        ----------
+        kind : the class of the states; a bad value raises a ValueError that names its step
+
+        Examples
+        --------
+        >>> from etgp_viz.explorers import FlowExplorer
+        >>> tour = Preset("A tour.", steps=(Step("Move ℓ to 0.5.", move={"lengthscale": 0.5}),))
+        >>> ((arrival, after),) = tour.walk(FlowExplorer.State)
+        >>> after.lengthscale
+        0.5
         """
         after = kind(**fields.check_values(kind, self.values))
         for number, step in enumerate(self.steps, 1):

@@ -200,7 +200,20 @@ class ResultsExplorer(Explorer):
     def of(cls, path: str | Path, **values: Any) -> "ResultsExplorer":
         """An explorer of your own experiments.
 
-        `path` is the result file of ``etgp-viz experiment``, with its folder of details beside it.
+        Parameters
+        ----------
+        path : the result file of ``etgp-viz experiment``, with its folder of details beside it
+        values : where the controls start
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from etgp_viz import experiments
+        >>> path, runs = Path(tempfile.mkdtemp(), "mine.csv"), [experiments.Run("iris", "logistic")]
+        >>> _ = experiments.carry_out(runs, path, workers=0, progress=False)
+        >>> explorer = ResultsExplorer.of(path)
+        >>> explorer.title(explorer.state)
+        'Test accuracy on iris'
         """
         own = Collection(path)
         names = {"collection": own, "State": _state_of(own), "presets": _presets_of(own)}

@@ -123,6 +123,10 @@ class TimingExplorer(Explorer):
     >>> explorer = TimingExplorer(quantity="memory")
     >>> explorer.title(explorer.state)
     'Peak memory of a step against the number of classes'
+    >>> explorer.run()  # returns at once; the first figure fills up while the race goes on
+    >>> explorer.pause()
+    >>> explorer.stop()
+    >>> explorer.close()
     """
 
     State = TimingState
@@ -203,11 +207,29 @@ class TimingExplorer(Explorer):
         ]
 
     def reveal(self) -> None:
-        """Show the truth over the prediction, with a score in the summary."""
+        """Show the truth over the prediction, with a score in the summary.
+
+        Examples
+        --------
+        >>> explorer = TimingExplorer(predict=True, guess_svgp=0.5)
+        >>> explorer.reveal()
+        >>> explorer.state.predict, explorer.summary.split()[:2]
+        (False, ['Your', 'prediction'])
+        """
         self.set(predict=False, show_guess=True)
 
     def on_click(self, figure: str, panel: str, x: float, y: float) -> None:
-        """Bend the predicted lines so that the first of them passes through the click."""
+        """Bend the predicted lines so that the first of them passes through the click.
+
+        Arguments are as in `Explorer.on_click`.
+
+        Examples
+        --------
+        >>> explorer = TimingExplorer(predict=True, sketch="svgp")
+        >>> explorer.on_click("classes", "", x=50.0, y=1e-6)  # faster than for two: slope 0
+        >>> explorer.state.guess_svgp
+        0.0
+        """
         state = self.state
         first = next((line for line in self._truth(state).lines if _is_sketched(line, state)), None)
         if figure != "classes" or first is None or x <= 1.05 * first.x[0] or y <= 0.0:
