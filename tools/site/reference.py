@@ -8,9 +8,8 @@ import io
 import os
 import pkgutil
 import re
-import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +22,7 @@ from tools.site.sources import ROOT, repository, toctree
 __all__ = [
     "commands",
     "example_of",
-    "example_of_method",
+    "example_of_member",
     "index",
     "modules",
     "names",
@@ -33,6 +32,7 @@ __all__ = [
 
 #: Public names that no reader calls, or that are libraries.
 LEFT_OUT = ("backend", "records")
+_EXAMPLE = ">>> "
 DOCS = ROOT / "docs"
 
 
@@ -62,7 +62,7 @@ def _public(module: ModuleType) -> list[str]:
     """Functions and classes in a module's ``__all__``, the more general name first."""
     own = [name for name in module.__all__ if callable(getattr(module, name))]
     if module.__name__ == "etgp_viz.explorers":
-        own.append("Explorer")
+        own += ["Explorer", "Preset", "Step"]
     return own
 
 
@@ -72,6 +72,18 @@ def _thing(module: ModuleType, name: str) -> Any:
 
         return Explorer
     return getattr(module, name)
+
+
+@cache
+def _classes() -> frozenset[type]:
+    """Every class that the reference shows."""
+    return frozenset().union(*map(_classes_of, modules()))
+
+
+def _classes_of(known_as: str) -> set[type]:
+    """The classes on the page of a module."""
+    module, public = modules()[known_as]
+    return set(filter(inspect.isclass, (_thing(module, name) for name in public)))
 
 
 def names() -> dict[str, str]:
@@ -146,41 +158,87 @@ def _entry(thing: Any, full_name: str, depth: int = 0) -> str:
     """The directive of a function or class, with its members inside."""
     kind = "class" if inspect.isclass(thing) else "function"
     body = [_text(thing)]
-    example = example_of(thing)
-    if example == "module":
-        body.append(f"An example is [at the top of this page](#{full_name.rpartition('.')[0]}).")
-    elif example.endswith(".md"):
-        body.append(f"An example is on the page [](../{example}).")
+    body.append(_link_to(example_of(thing), full_name.rpartition(".")[0]))
     if inspect.isclass(thing):
         body += _of_class(thing, full_name)
     body.append(_source(thing))
     return _directive(f"py:{kind}", f"{full_name}{_signature(thing)}", body, colons=5)
 
 
+def _link_to(example: str, here: str) -> str:
+    """A sentence about an example elsewhere: see `example_of`."""
+    if example.endswith(".md"):
+        return f"An example is on the page [](../{example})."
+    if example == here:
+        return f"An example is [at the top of this page](#{here})."
+    if example in modules():
+        return f"An example is at the top of the page [{example}](#{example})."
+    if example.startswith("etgp_viz"):
+        return f"An example is that of {{py:func}}`{example}`, which returns it."
+    return ""
+
+
 def _of_class(thing: type, full_name: str) -> Iterator[str]:
-    if dataclasses.is_dataclass(thing) and "Attributes" not in (thing.__doc__ or ""):
-        fields = ", ".join(f"`{field.name}`" for field in dataclasses.fields(thing))
-        yield f"**Fields**: {fields}"
+    if dataclasses.is_dataclass(thing):
+        yield _fields(thing)
     if hasattr(thing, "State") and dataclasses.is_dataclass(thing.State):
         yield from _of_explorer(thing)
     for name, member in _members(thing):
         yield _member(thing, name, member, f"{full_name}.{name}")
 
 
+def _fields(thing: type) -> str:
+    """The fields of a record with the comments beside or above them, unless its text has them."""
+    text = thing.__doc__ or ""
+    names = [field.name for field in dataclasses.fields(thing) if not field.name.startswith("_")]
+    if "Attributes\n" in text or "Parameters\n" in text or not names:
+        return ""
+    meanings, above = {}, ""
+    for line in inspect.getsource(thing).splitlines():
+        code, _, comment = line.partition("  # ")
+        field = re.match(r" {4}(\w+): ", code)
+        if field and field[1] in names:
+            meanings[field[1]] = comment or above
+        above = line.strip()[2:] if line.startswith("    # ") else ""
+    rows = [f"{name} : {meanings[name]}" if meanings.get(name) else name for name in names]
+    if not any(meanings.values()):
+        return f"**Fields**: {', '.join(f'`{name}`' for name in names)}"
+    return to_markdown("\n".join(["", "Attributes", "----------", *rows])).replace(
+        "**Attributes**", "**Fields**"
+    )
+
+
 def _members(thing: type) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties that a class documents itself."""
-    for name, member in vars(thing).items():
-        inner = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
-        if not name.startswith("_") and inspect.isfunction(inner) and inner.__doc__:
-            yield name, member
+    """Public methods and properties that a class documents itself, or that have no other page.
+
+    Those of a base class that is not in the reference belong to it; an old name of a method is left
+    out.
+    """
+    seen = set()
+    for kind in thing.__mro__:
+        if kind is not thing and (kind in _classes() or not kind.__module__.startswith("etgp_viz")):
+            continue
+        for name, member in vars(kind).items():
+            inner = getattr(member, "__func__", member)
+            inner = _getter(member) or inner
+            is_own = inspect.isfunction(inner) and inner.__name__ == name and inner.__doc__
+            if not name.startswith("_") and is_own and name not in seen:
+                yield name, member
+            seen.add(name)
+
+
+def _getter(member: Any) -> Any:
+    """The function behind a property; None for anything else."""
+    if isinstance(member, cached_property):
+        return member.func
+    return member.fget if isinstance(member, property) else None
 
 
 def _member(thing: type, name: str, member: Any, full_name: str) -> str:
-    if isinstance(member, property):
-        return _directive("py:property", full_name, [_text(member.fget)], 3)
+    link = _link_to(example_of_member(thing, name), "")
+    if getter := _getter(member):
+        return _directive("py:property", full_name, [_text(getter), link], 3)
     inner = getattr(member, "__func__", member)
-    example = example_of_method(thing, name)
-    link = f"An example is on the page [](../{example})." if example.endswith(".md") else ""
     kind = {staticmethod: "py:staticmethod", classmethod: "py:classmethod"}.get(
         type(member), "py:method"
     )
@@ -247,27 +305,50 @@ def _default(value: Any) -> Any:
     return _Text("..." if text.startswith("<") or len(text) > 60 else text)
 
 
+@cache
 def example_of(thing: Any) -> str:
-    """Where an example calls a thing: its "own" docstring, its "module", a page of docs/, or ""."""
-    if ">>> " in (inspect.getdoc(thing) or ""):
-        return "own"
-    homes = {m.__name__ for m, public in modules().values() if thing.__name__ in public}
-    docs = [sys.modules[name].__doc__ or "" for name in homes | {thing.__module__}]
-    called = re.compile(rf"^(>>>|\.\.\.) .*\b{thing.__name__}\(", re.MULTILINE)
-    if any(map(called.search, docs)):
-        return "module"
-    return next((path for path, text in _pages().items() if called.search(text)), "")
+    """Where an example calls a function or makes an object of a class.
 
-
-def example_of_method(thing: type, name: str) -> str:
-    """Where an example calls a method: its "own" docstring, its "class", a page of docs/, or "".
-
-    On a page that names the class in code.
+    Its "own" docstring, the name of a module whose docstring does, a page of docs/, for a class the
+    name of a function that returns it and has an example, or "" for nowhere.
     """
-    if ">>> " in (inspect.getdoc(getattr(thing, name)) or ""):
+    if _EXAMPLE in (thing.__doc__ or ""):
         return "own"
-    called = re.compile(rf"^(>>>|\.\.\.) .*[\w)]\.{name}\(", re.MULTILINE)
-    if called.search(inspect.getdoc(thing) or ""):
+    called = re.compile(rf"^(>>>|\.\.\.) .*\b{thing.__name__}\(", re.MULTILINE)
+    for known_as, (module, public) in modules().items():
+        is_home = thing.__name__ in public and _thing(module, thing.__name__) is thing
+        if is_home and called.search(module.__doc__ or ""):
+            return known_as
+    page = next((path for path, text in _pages().items() if called.search(text)), "")
+    return page or (_maker(thing) if inspect.isclass(thing) else "")
+
+
+def _maker(record: type) -> str:
+    """A function of the reference that returns records of a class and has an example, or ""."""
+    for known_as, (module, public) in modules().items():
+        for name in public:
+            function = _thing(module, name)
+            if not inspect.isfunction(function):
+                continue
+            returned = str(inspect.signature(function).return_annotation)
+            is_near = function.__module__ == record.__module__ or record in _classes_of(known_as)
+            if is_near and re.search(rf"\b{record.__name__}\b", returned) and example_of(function):
+                return f"{known_as}.{name}"
+    return ""
+
+
+def example_of_member(thing: type, name: str) -> str:
+    """Where an example calls a method or reads a property: "own", "class", a page, or "".
+
+    Its "own" docstring, that of its "class", or a page of docs/ that names the class in code.
+    """
+    member = inspect.getattr_static(thing, name)
+    getter = _getter(member)
+    if _EXAMPLE in ((getter or getattr(member, "__func__", member)).__doc__ or ""):
+        return "own"
+    end = r"\b(?!\()" if getter else r"\("
+    called = re.compile(rf"^(>>>|\.\.\.) .*[\w)\]]\.{name}{end}", re.MULTILINE)
+    if called.search(inspect.cleandoc(thing.__doc__ or "")):
         return "class"
     for path, text in _pages().items():
         if re.search(rf"`(\w+\.)?{thing.__name__}`", text) and called.search(text):

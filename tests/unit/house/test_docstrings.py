@@ -1,12 +1,16 @@
 """What users call says what it takes, what comes back, and shows an example that runs."""
 
+import dataclasses
 import importlib
 import inspect
 import re
 
 import pytest
 
-# Modules that users and notebooks import from, and whose ``__all__`` they therefore read.
+from tools.site import reference
+
+# Modules that users and notebooks import from, and whose ``__all__`` they therefore read; those of
+# the reference are added.
 USER_FACING = (
     "etgp_viz.core.flows",
     "etgp_viz.core.model",
@@ -91,8 +95,9 @@ WITH_EXAMPLE = (
 
 
 def _public():
-    """Every function in the ``__all__`` of a user-facing module, as (module, name)."""
-    for module_name in USER_FACING:
+    """Every name in the ``__all__`` of a user-facing module, as (module, name)."""
+    shown = [module.__name__ for module, _ in reference.modules().values()]
+    for module_name in dict.fromkeys([*USER_FACING, *shown]):
         module = importlib.import_module(module_name)
         for name in module.__all__:
             yield module_name, name
@@ -119,6 +124,41 @@ def test_every_argument_of_what_users_call_is_explained(module, name):
         assert not missing, f"{module}.{name} does not explain {', '.join(sorted(missing))}"
     if signature.return_annotation not in (None, "None", inspect.Signature.empty):
         assert re.search(r"(Returns|Yields)\n-+\n", doc), f"{module}.{name}: what comes back?"
+
+
+CLASSES = {
+    f"{known_as}.{thing.__name__}": thing
+    for known_as in reference.modules()
+    for thing in reference._classes_of(known_as)
+}
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_every_argument_of_a_method_is_explained(name):
+    """Its text names it, or refers to another method with the same arguments."""
+    for method, member in reference._members(CLASSES[name]):
+        if reference._getter(member):
+            continue
+        inner = getattr(member, "__func__", member)
+        text = inspect.getdoc(inner).partition(">>> ")[0]
+        arguments = set(inspect.signature(inner).parameters) - {"self", "cls"}
+        missing = {word for word in arguments if not re.search(rf"(?<!\w){word}(?!\w)", text)}
+        refers = re.search(r"arguments are as in `|; see `", text, re.IGNORECASE)
+        assert not missing or refers, f"{name}.{method} does not explain {missing}"
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, thing in CLASSES.items() if dataclasses.is_dataclass(thing))
+)
+def test_every_field_of_a_record_is_explained(name):
+    """In the docstring, or in a comment beside the field, which the reference shows."""
+    text = CLASSES[name].__doc__
+    if "`etgp_viz.timing.sweep`" in text:  # which explains the same names
+        return
+    fields = [field.name for field in dataclasses.fields(CLASSES[name])]
+    shown = text + reference._fields(CLASSES[name])
+    explained = re.findall(r"^[ \-]*([\w`, ]+?) ?: ", shown, re.MULTILINE)
+    assert {f for f in fields if f[0] != "_"} <= set(re.findall(r"\w+", " ".join(explained)))
 
 
 @pytest.mark.parametrize("path", WITH_EXAMPLE)
