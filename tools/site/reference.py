@@ -172,7 +172,7 @@ def _link_to(example: str, here: str) -> str:
     if example == here:
         return f"An example is [at the top of this page](#{here})."
     if example in modules():
-        return f"An example is at the top of the page [{example}](#{example})."
+        return f"An example is at the top of the page [{example}]({example}.md)."
     if example.startswith("etgp_viz"):
         return f"An example is that of {{py:func}}`{example}`, which returns it."
     return ""
