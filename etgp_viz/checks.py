@@ -134,13 +134,13 @@ def free_memory(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
 
 
 def check_counts(values: Any, name: str) -> list[int]:
-    """Check the widths of layers; a single number stands for one of them."""
+    """Check the widths of layers; a single number stands for one layer."""
     values = (values,) if isinstance(values, numbers.Integral) else values
     return [check_count(value, name) for value in check_list(values, name, "widths such as (50,)")]
 
 
 def check_list(values: Any, name: str, expected: str) -> list[Any]:
-    """Check something whose entries can be gone through, but not a text."""
+    """Check a list, or anything else to iterate over that is not a text; as a list."""
     if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
         fail(name, expected, describe(values))
     try:
@@ -335,7 +335,7 @@ def check_pair(data: Any, name: str, model: Any) -> tuple[Any, Any]:
 
 
 def check_zeros_and_ones(Y: Any) -> Any:
-    """Check that a target, already numeric, has zeros and ones or booleans; as numbers."""
+    """Check that a numeric target has only zeros and ones; booleans become numbers."""
     values = _values(Y)
     if values is not None and not np.isin(values, (0, 1)).all():
         row = int(np.argwhere(~np.isin(values, (0, 1)))[0][0])
@@ -365,7 +365,7 @@ def check_kernel(kernel: Any, num_inputs: int) -> None:
 
 
 def check_likelihood(likelihood: Any, num_classes: int) -> None:
-    """Refuse anything but a GPflow likelihood of C processes, or of one for each."""
+    """Refuse anything but a GPflow likelihood of C processes, or of any number."""
     if not isinstance(likelihood, sys.modules["gpflow"].likelihoods.Likelihood):
         fail("likelihood", "a GPflow likelihood", describe(likelihood))
     if likelihood.latent_dim not in (None, num_classes):
@@ -392,10 +392,10 @@ def check_model(model: Any, num_rows: int, batch_size: int | None, natural: bool
 
 
 def highest_elbo(model: Any) -> float:
-    """What no ELBO of a model can exceed: with classes or counts zero, up to rounding.
+    """Upper bound on the ELBO of a model: 0, up to rounding, for classes and counts; else infinity.
 
-    Every p(y | f) is at most one then. A prior of a parameter adds its log density, which has no
-    such bound.
+    Every p(y | f) of a class or a count is at most one. A prior of a parameter adds its log
+    density, which has no such bound.
     """
     likelihood = getattr(model, "likelihood", None)
     has_probabilities = any(kind.__name__ in DISCRETE for kind in type(likelihood).__mro__)

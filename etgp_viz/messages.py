@@ -13,7 +13,7 @@ UNPRINTABLE = "\ufffd"
 
 
 def printable_text(text: str) -> str:
-    r"""A text on one line, with a sign in place of each character that cannot be printed.
+    r"""A text on one line, with � in place of each character that cannot be printed.
 
     Parameters
     ----------

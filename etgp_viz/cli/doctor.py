@@ -264,7 +264,7 @@ def find_browser() -> str | None:
 
 def training(train: Callable[[], tuple[float, float]] | None = None) -> Finding:
     """Whether ten training steps improve a model with two classes."""
-    advice = "create a new environment; with TF_CPP_MIN_LOG_LEVEL=0, TensorFlow says what it lacks"
+    advice = "create a new environment; TF_CPP_MIN_LOG_LEVEL=0 makes TensorFlow print what is wrong"
     try:
         before, after = (train or _train_ten_steps)()
     except Exception as error:  # whatever broke, report it and continue

@@ -16,26 +16,26 @@ from etgp_viz.experiments.settings import describe_configuration
 __all__ = ["format_tables", "print_claims", "print_report"]
 
 PICKED_ON_TEST = (
-    "SVGP configurations were picked on the TEST rows, as in the paper; ETGP's were not."
+    "The rivals' configurations were picked on the TEST rows, as in the paper; ETGP's were not."
 )
 PICKED_ON_VALIDATION = "All configurations were picked on validation rows, by log-likelihood."
 EXPLAINED = (
     "if calibrated: the ECE that these predictions would have on average if they were perfectly "
     "calibrated.\n"
     "f0 = 0, f0 = µ: log-likelihood that an ETGP loses if f0 is set to 0, or to its mean.\n"
-    "draws: Monte Carlo draws of a prediction (0 for quadrature), and the standard error that they "
-    "leave in a probability."
+    "draws, leave ±: Monte Carlo draws of a prediction (0 for quadrature), and the standard error "
+    "that they leave in a probability."
 )
 UNENCRYPTED = (
-    "Nothing on the way there is encrypted, and everybody who reaches its port can run code on it "
-    "and here: docs/security.md says how to use tls://."
+    "The connection is not encrypted, and anybody who can reach that port can run code there and "
+    "here: docs/security.md says how to use tls:// instead."
 )
 ALLOWED = (
     "tries: configurations that the validation rows chose between.\n"
-    "patience: steps without a better validation score before the learning rate falls, and at the "
-    "third time training stops.\n"
-    "limit: on the seconds of the steps after the first pass; trained (s) also has the first pass, "
-    "which compiles, and the validation scores."
+    "patience: steps without a better validation score before the learning rate falls; the third "
+    "time, training stops.\n"
+    "limit: on the seconds of training after the first pass; trained (s) also counts the first "
+    "pass, which compiles, and the scoring of validation rows."
 )
 
 

@@ -71,7 +71,7 @@ def _copy(source: Path, folder: Path, copied: dict[str, str]) -> Iterator[str]:
             continue
         copy, digest = folder / name, _digest(original)
         if copy.exists() and _digest(copy) not in (digest, copied.get(name)):
-            yield f"{name}: kept as you changed it (rename it to get the shipped version as well)."
+            yield f"{name}: kept with your changes (rename it to get the shipped version too)."
             continue
         if not copy.exists() or _digest(copy) != digest:
             write(copy, original.read_bytes())

@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = ArgumentParser(
         prog="etgp-viz",
-        description="Efficient Transformed Gaussian Processes to see and to touch, in JupyterLab.",
+        description="See and touch Efficient Transformed Gaussian Processes in JupyterLab.",
         allow_abbrev=False,
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
@@ -56,11 +56,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         from etgp_viz.checks import MODEL_PACKAGES
 
-        if error.name not in MODEL_PACKAGES:  # not the light package: a defect, to be seen whole
+        if error.name not in MODEL_PACKAGES:  # not the light package but a bug: show the traceback
             raise
         print(f"etgp-viz {options.verb}: {error}", file=sys.stderr)
         return 1
-    except (ValueError, OSError, MemoryError) as error:  # of what was typed, or of the machine
+    except (ValueError, OSError, MemoryError) as error:  # what was typed, or the machine
         from etgp_viz.files import reason
         from etgp_viz.messages import one_line
 
@@ -79,7 +79,7 @@ def _add_doctor(verbs: Any) -> None:
 
         return doctor.print_report()
 
-    parser = verbs.add_parser("doctor", help="check this installation; name problems and fixes")
+    parser = _add_parser(verbs, "doctor", "check this installation; name problems and fixes")
     parser.set_defaults(run=run)
 
 
@@ -113,9 +113,9 @@ def _add_timing(verbs: Any) -> None:
 
     parser = verbs.add_parser(
         "timing",
-        help="race ETGP against its rivals over the number of classes",
-        description="Measure step times over the number of classes and print the table. Every "
-        "model runs in its own processes, with limits on time and memory.",
+        help="race ETGP against its rivals as the number of classes grows",
+        description="Time training steps and predictions for each number of classes and print a "
+        "table. Every model runs in its own processes, with limits on time and memory.",
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
@@ -129,10 +129,11 @@ def _add_timing(verbs: Any) -> None:
     add("--num-data", (1000,), "numbers of rows N (default: 1000)", _numbers)
     add("--num-inducing", (100,), "numbers of inducing points M (default: 100)", _numbers)
     add("--num-inputs", 10, "number of inputs D (default: 10)", _whole)
-    add("--repeats", 20, "rounds for each model and size (default: 20)", _whole)
-    add("--sessions", 3, "fresh processes for the rounds of a model and size (default: 3)", _whole)
+    add("--repeats", 20, "timed rounds for each model and size (default: 20)", _whole)
+    add("--sessions", 3, "fresh processes over which the rounds are split (default: 3)", _whole)
     add("--budget", 120.0, "seconds for each model and size (default: 120)", _number)
-    add("--minutes", 4.0, "time limit: start no session that would exceed it (default: 4)", _number)
+    text = "time limit: after the first session, none starts that would exceed it"
+    add("--minutes", 4.0, f"{text} (default: 4)", _number)
     add("--memory-limit", None, "GiB for each model (default: half of the free memory)", _number)
     add("--out", None, "CSV file for the measurements", Path)
     add("--picture", None, "file for a figure of the race: .png, .svg or .html", Path)
@@ -164,10 +165,15 @@ def _add_experiment(verbs: Any) -> None:
         parser.add_argument(flag, type=kind, help=text, **more)
 
     presets = ("quick", "laptop", "paper", "extensions")
-    words = "quick (minutes), laptop (hours), paper, or extensions (of ETGP, under one hour)"
+    words = (
+        "quick (minutes; the default), laptop (under two hours on two cores), paper (for a "
+        "cluster), or extensions (ETGP with its extensions, under one hour on two cores)"
+    )
     add("--preset", words, choices=presets, default="quick")
-    add("--datasets", "only these, separated by commas; FILE.csv:COLUMN for your own", _words)
-    add("--models", "only these, such as etgp-tanh,svgp-rbf-shared,speed", _words)
+    words = "only these data sets, separated by commas; FILE.csv:COLUMN for your own"
+    add("--datasets", words, _words)
+    words = "only these models, such as etgp-tanh,svgp-rbf-shared; speed is the race of steps"
+    add("--models", words, _words)
     add("--num-inducing", "numbers of inducing points M instead of the preset's", _numbers)
     add("--seeds", "seeds, separated by commas, instead of the preset's", _numbers)
     add("--steps", "number of training steps instead of the preset's", _whole)
@@ -175,7 +181,7 @@ def _add_experiment(verbs: Any) -> None:
     add(
         "--scheduler",
         "address of a running Dask scheduler to use instead: tls://host:port, or tcp://host:port "
-        "in a network that you trust, since whoever reaches that port can run code as you",
+        "in a network that you trust, since anybody who can reach that port can run code as you",
     )
     add("--output", "CSV file for the results (default: experiment-PRESET.csv)", Path)
     _add_paper_selection(parser)
@@ -190,9 +196,9 @@ def _add_claims(verbs: Any) -> None:
     parser = verbs.add_parser(
         "claims",
         help="check the paper's claims against results",
-        description="Where ETGP is behind; then, for each claim of the paper and each question of "
-        "a referee, whether it holds here, does not hold here, is undecided here or was not tested "
-        "here, with data, seeds, budgets, margin and figures.",
+        description="Print where ETGP is behind; then, for each claim of the paper and each "
+        "question of a referee, whether it holds here, does not hold here, is undecided here or "
+        "was not tested here, with the data, seeds, budgets, margin and figures.",
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
@@ -200,7 +206,7 @@ def _add_claims(verbs: Any) -> None:
         "results",
         type=Path,
         nargs="?",
-        help="CSV file of `etgp-viz experiment` (default: the results that come with the package)",
+        help="CSV file that `etgp-viz experiment` wrote (default: the results in the package)",
     )
     _add_paper_selection(parser)
 
@@ -209,7 +215,7 @@ def _add_paper_selection(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--paper-selection",
         action="store_true",
-        help="pick the SVGPs' configurations on the test rows, as the paper did",
+        help="pick the rivals' configurations on the test rows, as the paper did",
     )
 
 
@@ -219,14 +225,11 @@ def _add_course(verbs: Any) -> None:
 
         return course.print_report(options)
 
-    parser = verbs.add_parser("course", help="build the course, or show the progress of a class")
+    parser = _add_parser(verbs, "course", "build the course, or show the progress of a class")
     parser.set_defaults(run=run)
     tasks = parser.add_subparsers(dest="task", required=True, metavar="TASK")
-    build = tasks.add_parser(
-        "build",
-        help="write notebooks for students and instructor, handouts, slides and a ZIP file",
-        allow_abbrev=False,
-    )
+    text = "write notebooks for students and instructor, handouts, slides and a ZIP file"
+    build = _add_parser(tasks, "build", text)
     build.add_argument(
         "--output",
         type=Path,
@@ -237,7 +240,7 @@ def _add_course(verbs: Any) -> None:
         "--handouts",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="run the notebooks for handouts and slides, which takes minutes",
+        help="run the notebooks to make handouts and slides, which takes minutes",
     )
     build.add_argument(
         "--for",
@@ -245,14 +248,16 @@ def _add_course(verbs: Any) -> None:
         choices=("nbgrader", "otter"),
         help="write assignments for this system instead, with hidden variants of the checks",
     )
-    times = tasks.add_parser("times", help="run the notebooks and compare times with budgets")
+    times = _add_parser(tasks, "times", "run the notebooks and compare times with budgets")
     for task in (build, times):
         text = "numbers of lessons, such as 01,06 (default: all)"
         task.add_argument("--lessons", type=_words, default=(), help=text)
     progress = tasks.add_parser(
         "progress",
         help="join students' files NAME/progress.json or NAME.json into a table",
-        description="Print one row for each student. The files are not secure enough for grading.",
+        description="Print one row for each student. Anybody can edit these files, so do not base "
+        "marks on them.",
+        allow_abbrev=False,
     )
     progress.add_argument("folder", type=Path, help="folder with the students' files")
     progress.add_argument("--output", type=Path, help="CSV file with every exercise")
@@ -264,24 +269,24 @@ def _add_class(verbs: Any) -> None:
 
         return hub.print_report(options)
 
-    parser = verbs.add_parser("class", help="set up a JupyterHub for a class")
+    parser = _add_parser(verbs, "class", "set up a JupyterHub for a class")
     parser.set_defaults(run=run)
     tasks = parser.add_subparsers(dest="task", required=True, metavar="TASK")
-    init = tasks.add_parser(
-        "init",
-        help="write the files for a hub, and print how many students the machine can hold",
-        allow_abbrev=False,
-    )
+    text = "write the files for a hub, and print how many students the machine can hold"
+    init = _add_parser(tasks, "init", text)
     init.add_argument("folder", type=Path, help="a new folder that students can read")
     text = "number of students working at the same time (default: 20)"
     init.add_argument("--students", type=_whole, default=20, help=text)
     text = "memory of the machine in GiB (default: this machine's)"
     init.add_argument("--memory", type=_number, help=text)
-    tasks.add_parser(
-        "start",
-        help="update a student's notebooks and start the student's server (the hub runs this)",
-        allow_abbrev=False,
-    )
+    text = "update a student's notebooks and start the student's server (the hub runs this)"
+    _add_parser(tasks, "start", text)
+
+
+def _add_parser(verbs: Any, name: str, text: str) -> ArgumentParser:
+    """A verb or task whose own help page begins with what its parent's says about it."""
+    description = f"{text[0].upper()}{text[1:]}."
+    return verbs.add_parser(name, help=text, description=description, allow_abbrev=False)
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ _NATURAL_GRADIENT_FAILED = f"{{node {_NATURAL_GRADIENT}/"
 
 
 class TrainingError(RuntimeError):
-    """Training met numbers that no jitter up to ``MAX_JITTER`` could repair, or that cannot be."""
+    """Training met numbers that no jitter up to ``MAX_JITTER`` repairs, or an impossible ELBO."""
 
     def __init__(self, message: str, parameter: str) -> None:
         super().__init__(message)

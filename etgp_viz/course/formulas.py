@@ -1,4 +1,4 @@
-"""Main formulas beside their pictures: pointing at a term lights up what it is, and the other way.
+"""Main formulas beside their pictures: pointing at a term lights up its part, and vice versa.
 
 Style sheets do it alone, so it works in a notebook, in a handout and on a slide, with or without a
 kernel, and for whoever moves from term to term with the Tab key.

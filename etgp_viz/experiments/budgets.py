@@ -38,7 +38,7 @@ def effort(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def predictive_draws(row: Mapping[str, Any]) -> str:
-    """How the predictions of a row were averaged, and the error that leaves in a probability.
+    """How the predictions of a row were averaged, and the error that this leaves in a probability.
 
     >>> row = {"model": "svgp-rbf", "inference": "pe", "predictive_draws": 100.0}
     >>> predictive_draws(row), predictive_draws(row | {"prediction_error": 0.0123})
@@ -60,7 +60,7 @@ def describe_data(table: pd.DataFrame) -> Iterator[str]:
     scored = table[(table["status"] == "ok") & (table["inference"] != SPEED)]
     for dataset, rows in scored.groupby("dataset", sort=False):
         first, seeds = rows.iloc[0], rows["seed"].nunique()
-        test = "published" if has_test_set(str(dataset)) else "drawn anew by every seed"
+        test = "published" if has_test_set(str(dataset)) else "drawn anew for every seed"
         yield (
             f"{short_name(str(dataset))}: {first['num_classes']:.0f} classes, "
             f"{first['num_train']:.0f} training and {first['num_validation']:.0f} validation rows, "
@@ -74,12 +74,12 @@ def describe_data(table: pd.DataFrame) -> Iterator[str]:
 
 
 def unfinished(table: pd.DataFrame) -> Iterator[str]:
-    """The runs that were cut by the cap on training time, and those that failed, by model."""
+    """The runs that were cut by the limit on training time, and those that failed, by model."""
     runs = table.drop_duplicates("id")
     stopped = runs.get("stopped", pd.Series("", index=runs.index))
     cut = (runs["status"] == "ok") & (stopped == OUT_OF_TIME)
     failed = runs["status"].str.startswith("failed")
-    for what, which in (("Cut by the cap on training time", cut), ("Failed", failed)):
+    for what, which in (("Cut short by the limit on training time", cut), ("Failed", failed)):
         counts = which.groupby([runs["dataset"], runs["model"], runs["sharing"]], sort=False)
         names = [
             f"{short_name(dataset)} {_label(model, sharing)} ({each.sum()} of {len(each)})"

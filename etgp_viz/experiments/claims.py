@@ -45,7 +45,7 @@ def examine(
     Parameters
     ----------
     table : of `etgp_viz.experiments.load` or `etgp_viz.experiments.reference`
-    paper : pick the SVGPs on test rows, as the paper did
+    paper : pick the rivals on test rows, as the paper did
     claims : by default the paper's; a referee's are `QUESTIONS`
 
     Returns
@@ -90,8 +90,17 @@ def _counts(findings: Sequence[Finding]) -> str:
     counts = Counter(finding.verdict for finding in findings)
     partly = sum(finding.is_partly_tested for finding in findings)
     verbs = {HOLDS: "hold", FAILS: "do not hold", OPEN: "undecided", UNTESTED: "not tested"}
-    words = ", ".join(f"{verb} {counts[verdict]}" for verdict, verb in verbs.items())
-    return f"{words} (only partly tested {partly})"
+    words = ", ".join(f"{counts[verdict]} {verb}" for verdict, verb in verbs.items())
+    return f"{words} ({partly} only partly tested)"
+
+
+def _and(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> _and(["vowel", "avila", "digits"])
+    'vowel, avila and digits'
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _behind(duels: Sequence[Duel]) -> Iterator[str]:
@@ -99,7 +108,7 @@ def _behind(duels: Sequence[Duel]) -> Iterator[str]:
     lost = [duel for duel in duels if duel.result == LOSES]
     behind = [duel for duel in duels if duel not in lost and duel.lead.mean < 0.0]
     yield "The best ETGP against the paper's best SVGP, and against each rival beyond the paper."
-    for words, some in (("loses", lost), ("is behind on average, but not for certain, in", behind)):
+    for words, some in (("loses", lost), ("is behind on average, but not decidedly, in", behind)):
         yield f"ETGP {words} {len(some)} of {len(duels)}{':' if some else '.'}"
         for duel in some:
             score = duel.etgp.metric.replace("_", "-")
@@ -112,39 +121,44 @@ def _how_to_read(evidence: Evidence, paper: bool) -> Iterator[str]:
     seeds = sorted(set(evidence.summary["seeds"])) or [0]
     over = f"{seeds[0]}" + (f" to {seeds[-1]}" if seeds[-1] > seeds[0] else "")
     over += " seed" + "s" * (seeds[-1] != 1)
-    rows = "on TEST rows, as in the paper" if paper else "on validation rows"
+    picked = (
+        "Configurations of ETGPs were picked on validation rows, those of rivals on TEST rows, "
+        "as in the paper."
+        if paper
+        else "All configurations were picked on validation rows."
+    )
     fixed = [short_name(name) for name in evidence.datasets if has_test_set(name)]
     drawn = [short_name(name) for name in evidence.datasets if not has_test_set(name)]
     yield f"Means over {over}. Passes over the training rows and seconds are those of a median run."
     yield (
-        "Models are compared seed by seed. In brackets is the "
-        f"{LEVEL:.0%} interval of the lead (Student's t; corrected after Nadeau and Bengio where "
-        "every seed draws its own test rows). One seed has no interval, and decides nothing."
+        f"Models are compared seed by seed. In brackets is the {LEVEL:.0%} interval of the lead "
+        "(Student's t; corrected after Nadeau and Bengio where every seed draws its own test "
+        "rows). One seed has no interval, and decides nothing."
     )
     if fixed:
         speakers = " (on vowel: other speakers)" if "vowel" in fixed else ""
         yield (
-            f"The test rows of {' and '.join(fixed)} are published: there the interval covers "
-            f"training, not other test rows{speakers}."
+            f"The test rows of {_and(fixed)} are published and never change: there the interval "
+            f"covers training, not other test rows{speakers}."
         )
     yield (
         f"The margin is {MARGINS['accuracy']} in accuracy and {MARGINS['log_likelihood']} nats in "
         "log-likelihood, whatever the noise. A model is better if the interval of its lead is "
-        "above 0 and the mean is at least the margin; it is not if the interval is below the "
-        "margin. A model is better or close if the interval is above −margin; it is not if the "
-        "interval is below. ✓ as claimed, ✗ not as claimed, ? neither: undecided."
+        "above 0 and the mean is at least the margin; it is not better if the interval is below "
+        "the margin. A model is better or close if the interval is above −margin, and neither if "
+        "it is below. ✓ as claimed, ✗ not as claimed, ? undecided."
     )
     yield (
-        f"Chance decides a comparison wrongly in at most {(1.0 - LEVEL) / 2.0:.1%} of cases. There "
-        "are many comparisons, so a few may be wrong."
+        "The probability that chance alone decides a comparison wrongly is at most "
+        f"{(1.0 - LEVEL) / 2.0:.1%}. There are many comparisons, so a few may be wrong."
     )
     yield (
-        f"Configurations of ETGPs were picked on validation rows; those of rivals {rows}. The best "
-        "of several models is the one with the best score of the same kind on validation rows."
+        f"{picked} The best of several models is the one with the best score of the same kind on "
+        "validation rows."
     )
     if drawn and seeds[-1] > 1:
         yield (
-            f"On {' and '.join(drawn)} a configuration is picked by its mean over seeds, and the "
-            "validation rows of one seed may be test rows of another: a slight help, the same for "
-            "all models."
+            f"On {_and(drawn)} a configuration is picked by its mean over seeds, and the "
+            "validation rows of one seed may be test rows of another: this flatters all models "
+            "slightly, and all alike."
         )

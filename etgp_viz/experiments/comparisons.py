@@ -164,7 +164,7 @@ class Duel(NamedTuple):
 class Evidence:
     """The chosen configurations of a table, one row per cell, and its races of steps.
 
-    ``paper`` picks the SVGPs on test rows, see `etgp_viz.experiments.select`.
+    ``paper`` picks the rivals on test rows, see `etgp_viz.experiments.select`.
     """
 
     def __init__(self, table: pd.DataFrame, paper: bool = False) -> None:
@@ -338,7 +338,7 @@ def duels(table: pd.DataFrame, *, paper: bool = False, beyond: bool = False) -> 
     Parameters
     ----------
     table : of `etgp_viz.experiments.load` or `etgp_viz.experiments.reference`
-    paper : pick the SVGPs on test rows, as the paper did
+    paper : pick the rivals on test rows, as the paper did
     beyond : also against each of the controls and rivals that the paper does not have
 
     Returns

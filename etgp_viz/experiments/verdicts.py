@@ -155,7 +155,7 @@ class Finding:
         words = []
         for dataset, counts in self.seeds.items():
             seeds = " or ".join(map(str, filter(None, counts)))
-            rows = "on the same test rows" if has_test_set(dataset) else "each on new test rows"
-            note = f" ({seeds} seed{'s' * (counts[-1] > 1)} {rows})" if seeds else ""
+            rows = "published test rows" if has_test_set(dataset) else "test rows drawn anew"
+            note = f" ({seeds} seed{'s' * (counts[-1] > 1)}, {rows})" if seeds else ""
             words.append(short_name(dataset) + note)
         return ", ".join(words)

@@ -2,7 +2,7 @@
 
 | explorer | what it shows |
 |---|---|
-| `PosteriorExplorer` | GP regression: click observations, and the band pinches |
+| `PosteriorExplorer` | GP regression: click to add observations, and the band pinches |
 | `FlowExplorer` | one Gaussian process through one flow |
 | `SharedLatentExplorer` | one latent process, C classes |
 | `CovarianceExplorer` | covariances of the classes, by formula and by Monte Carlo |

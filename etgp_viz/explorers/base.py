@@ -148,7 +148,7 @@ class Explorer(ABC):
         """The main picture as a matplotlib figure, for slides and papers."""
 
     def on_click(self, figure: str, panel: str, x: float, y: float) -> None:  # noqa: B027
-        """Respond to a click in a panel; by default not.
+        """Respond to a click in a panel; by default, do nothing.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class Explorer(ABC):
         """
 
     def on_drag(self, figure: str, dot: int, x: float, y: float) -> None:  # noqa: B027
-        """Respond to a dot that is dragged; by default not.
+        """Respond to a dot that is dragged; by default, do nothing.
 
         Parameters
         ----------
@@ -485,7 +485,7 @@ class Explorer(ABC):
             "resample": ("Another draw of the noise", self.resample),
             "rescale": ("Fit the axes to what is drawn", self._fit_axes),
             "copy as code": ("A script that reproduces these pictures", self._show_code),
-            "share": ("A link to this state, and a box to open one", lambda: self._sharing.show()),
+            "share": ("Copy a link to this state, or open one", lambda: self._sharing.show()),
             "table": ("The numbers of this view as a table", self._show_table),
         }
         has_own_undo = type(self).undo is not Explorer.undo  # and a button for it

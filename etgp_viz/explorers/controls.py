@@ -213,8 +213,8 @@ class Points(Control):
 _LATENT: dict[str, tuple[Any, Control]] = {
     "kernel": ("rbf", Choice("kernel", prior.KERNELS)),
     "lengthscale": (1.0, Number("lengthscale ℓ", 0.1, 5.0, log=True, effect="smoother")),
-    "variance": (1.0, Number("variance σ²", 0.1, 5.0, log=True, effect="higher paths")),
-    "period": (2.0, Number("period", 0.5, 6.0, effect="longer repeats",
+    "variance": (1.0, Number("variance σ²", 0.1, 5.0, log=True, effect="larger swings")),
+    "period": (2.0, Number("period", 0.5, 6.0, effect="the pattern repeats less often",
                            when=lambda state: state.kernel == "periodic")),
     "seed": (0, Whole("draw number", 0, 9999, typed=True)),
     "held": ((), Observations(

@@ -191,16 +191,16 @@ class CovarianceExplorer(Explorer):
              "b3": (0.0, 1.0, 2.0, 3.0, 3.0), "mean": 1.5},
         ),
         "All signs flipped": Preset(
-            "Every scale of the first preset has changed its sign. A covariance is K times two "
-            "scales, so the two signs cancel and nothing changes. No data could tell the "
+            "Every scale of the preset “Proposition 1” has changed its sign. A covariance is K "
+            "times two scales, so the two signs cancel and nothing changes. No data could tell the "
             "difference either: −f₀ is as likely as f₀.",
             {"a1": (-1.0,) * 5, "a2": (-0.3, -0.6, -1.0, -1.4, -1.7), "a3": (0.8,) * 5},
         ),
         "The same classes from another scale": Preset(
-            "The variance σ² of f₀ is four times that of the first preset, and every scale is "
-            "half as large. The latent's own matrix is four times as large, all others stay as "
-            "they were: f₀ doubles, a halves, and a class is their product. So the classes can "
-            "tell us a·σ, but never a and σ apart.",
+            "The variance σ² of f₀ is four times that of the preset “Proposition 1”, and every "
+            "scale is half as large. The latent's own matrix is four times as large, and all "
+            "others stay as they were: f₀ doubles, a halves, and a class is their product. So the "
+            "classes can tell us a·σ, but never a and σ apart.",
             {"variance": 4.0, "a1": (0.5,) * 5, "a2": (0.15, 0.3, 0.5, 0.7, 0.85),
              "a3": (-0.4,) * 5},
             "From K",

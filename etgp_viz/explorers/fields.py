@@ -259,9 +259,9 @@ def read_link(explorer: str, state: type, text: str) -> dict[str, Any]:
     try:
         values = json.loads(text, parse_constant=_refuse, object_pairs_hook=_without_duplicates)
     except (json.JSONDecodeError, RecursionError):
-        raise ValueError("link: this is not a link of an explorer; copy all of it") from None
+        raise ValueError("link: this is not a link to an explorer; copy the whole link") from None
     except ValueError as error:
-        raise ValueError(f"link: this is not a link of an explorer: {error}") from None
+        raise ValueError(f"link: this is not a link to an explorer: {error}") from None
     if not isinstance(values, dict) or values.pop("explorer", None) != explorer:
         raise ValueError(f'link: expected one that begins with {{"explorer":"{explorer}"')
     try:

@@ -187,7 +187,7 @@ class FlowExplorer(Explorer):
     presets: ClassVar = {
         "Guided tour": tours.FLOW,
         "Nothing happens": Preset(
-            "Scale 1 and shift 0 leave every draw unchanged. All training starts here.",
+            "Scale 1 and shift 0 leave every draw unchanged. Training starts here.",
             {"linear_a": (1.0,) * 5, "linear_b": (0.0,) * 5},
         ),
         "Upside down": Preset(

@@ -17,7 +17,7 @@ from etgp_viz.explorers.presets import Preset, Step
 
 HOW = (
     "Each step frames a place on this page. If it asks for a move, make it, or let the tour show "
-    "you. F6 takes the keyboard to that place and back."
+    "you. F6 moves the keyboard focus to that place and back."
 )
 
 

@@ -68,7 +68,7 @@ class InferenceExplorer(Explorer):
     probabilities by point estimate (PE) and by Bayesian average (BA), the latent q(f₀) with its
     inducing points, the warped processes, the ELBO, the error of the quadrature, and how much
     log-likelihood is lost without f₀. *Play* trains in the background until it is pressed again;
-    *stop* keeps the best parameters, as `fit` does. New points join a training that goes on, and
+    *stop* keeps the best parameters, as `fit` does. New points join the training while it runs, and
     *undo* takes back any change of points, model or training. Your own data:
     ``InferenceExplorer.of(X, Y)``.
 

@@ -142,7 +142,7 @@ PRESETS = {
          "learning_rate": 0.04},
     ),
     "Clouds that overlap": Preset(
-        "No border is right here: a good model stays unsure between the clouds. BA averages "
+        "No border can be right here: a good model stays unsure between the clouds. BA averages "
         "over draws of the network and is a little less sure. That is not knowledge of where "
         "the data are: the dropout rate is fixed, so nothing pulls the draws together where "
         "there is a lot of data, or apart where there is none. Look far away and compare.",

@@ -1,4 +1,4 @@
-"""GP regression: click observations and see the band pinch; kernels, noise and the evidence."""
+"""GP regression by clicking observations: the band that pinches, kernels, noise and evidence."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -56,7 +56,7 @@ def _kernel_field(default: Any, control: Any, needs: str = "", second: bool = Fa
 
 _LENGTHSCALE = Number("lengthscale ℓ", *RANGE, log=True, effect="smoother functions")
 _VARIANCE = Number("variance σ²", *RANGE, log=True, effect="functions that vary more")
-_PERIOD = Number("period", 0.5, 6.0, effect="longer repeats")
+_PERIOD = Number("period", 0.5, 6.0, effect="the pattern repeats less often")
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class PosteriorState:
 
 
 class PosteriorExplorer(Explorer):
-    """Click observations and see what they say about a function: Gaussian process regression.
+    """See what observations say about a function: Gaussian process regression by clicking.
 
     The figures show the posterior of f₀ with its band (mean ± 2 standard deviations) and draws over
     the prior, the log marginal likelihood over the lengthscale with its maximum, and the kernel. A
@@ -142,9 +142,9 @@ class PosteriorExplorer(Explorer):
                               0.4, 1.3, 1.8, 0.2), "noise": 0.4, "shows_new": True},
         ),
         "A rhythm goes on": Preset(
-            "A periodic kernel knows that everything comes back after one period: observations on "
-            "the left are forecasts on the right. Change the kernel to RBF and the forecast is "
-            "gone.",
+            "A periodic kernel assumes that everything repeats after one period: observations on "
+            "the left forecast what comes on the right. Change the kernel to RBF and the forecast "
+            "is gone.",
             {"observations": (-4.0, 0.0, -3.5, 1.0, -3.0, 0.1, -2.5, -0.9, -2.2, -0.6),
              "kernel": "periodic"},
         ),
@@ -178,7 +178,8 @@ class PosteriorExplorer(Explorer):
             ("maximise the evidence",
              "Move to the maximum (★) of the log marginal likelihood", self.maximise_evidence),
             ("observe where least is known",
-             "Take draw 1 for the truth and observe it at the widest place", self.observe_draw),
+             "Treat draw 1 as the truth and observe it where the band is widest",
+             self.observe_draw),
         ]  # fmt: skip
 
     def maximise_evidence(self) -> None:
@@ -379,7 +380,7 @@ def _contradiction(record: posterior.Functions) -> str:
     where = _signed(x[:-1][apart][0])
     return (
         f" At x = {where} two observations differ by far more than the noise sd of "
-        f"{record.noise:.3f} allows (it is never taken smaller than {posterior.NOISE_FLOOR:g}): "
+        f"{record.noise:.3f} allows (it is never less than {posterior.NOISE_FLOOR:g}): "
         "the mean goes between them. More noise would explain both."
     )
 

@@ -242,7 +242,8 @@ class ResultsExplorer(Explorer):
         ]
         if count:
             sentences.append(
-                f"Its point estimate most often takes class {true} for {predicted}: {count} rows."
+                f"Its point estimate most often takes class {true} for {predicted}: "
+                f"{count} row{'s' * (count != 1)}."
             )
         counts = {state.num_inducing, row["num_inducing"]} - {0}
         if name != wanted or len(counts) > 1:

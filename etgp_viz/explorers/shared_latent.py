@@ -195,7 +195,7 @@ class SharedLatentExplorer(Explorer):
         ),
         "Twenty classes, one latent": Preset(
             "The number of classes grows, but there is still one latent Gaussian process to learn. "
-            "One class is in focus; move on to the next ones.",
+            "One class is in focus: step through the others.",
             {"flow": "linear", "classes": 20, "focus": 3},
         ),
         "An uncertain network": Preset(

@@ -45,7 +45,7 @@ def decode(code: str) -> str:
     try:
         return base64.b64decode(code + "=" * (-len(code) % 4), b"-_", validate=True).decode()
     except (binascii.Error, ValueError):  # not base64, or not UTF-8
-        raise ValueError("link: it is damaged; copy all of it") from None
+        raise ValueError("link: it is damaged; copy the whole link") from None
 
 
 def text_of(link: Any) -> Any:
@@ -114,7 +114,7 @@ class Sharing:
         if copied == link:
             words = "The link is copied. It opens this notebook; run its cells to see this state."
         elif is_local:
-            words = "The short text is copied, since the link works on this computer alone."
+            words = "The short text is copied, because the link works only on this computer."
         else:
             words = "The short text is copied."
         words += (
@@ -143,7 +143,7 @@ class Sharing:
             self._page.warn(str(error))
         else:
             self._explorer._fit_axes()
-            words = "<p>This is the state of the link that you opened.</p>"
+            words = "<p>This is the state in the link that you opened.</p>"
             self._page.show_note(widgets.HTML(words))
 
     def _box(self, label: str, text: str) -> widgets.Text:

@@ -69,7 +69,7 @@ class TimingState:
         100, Whole("inducing points M", 10, 200, 10, group="How large", effect="larger matrices")
     )
     num_inputs: int = controlled(
-        10, Whole("inputs D", 1, 100, group="How large", effect="inputs with more columns")
+        10, Whole("inputs D", 1, 100, group="How large", effect="more columns in X")
     )
     repeats: int = controlled(
         6, Whole("rounds", 2, 40, group="How large", effect="narrower intervals")
@@ -156,18 +156,18 @@ class TimingExplorer(Explorer):
         ),
         "A loop, or the algorithm?": Preset(
             "SVGP with C kernels, once in GPflow's loops and once in batched operations: the same "
-            "algorithm. The gap between these two lines is a matter of Python; the gap between the "
-            "batched one and ETGP is mathematics.",
+            "algorithm. The gap between these two lines comes from how it is programmed; the gap "
+            "between the batched one and ETGP comes from the mathematics.",
             {"svgp_shared": False},
         ),
         "The first call": Preset(
             "TensorFlow traces a model on its first call. A loop over C kernels is traced C times: "
-            "with many classes this takes longer than hundreds of steps.",
+            "with many classes this takes as long as dozens of steps.",
             {"quantity": "first_step"},
         ),
         "What flows cost": Preset(
-            "LINEAR, SAL and TANH share the same Gaussian process work. Only the flows and the "
-            "softmax make their lines, and their growth with C, differ.",
+            "LINEAR, SAL and TANH do the same Gaussian process work. Their lines differ, in height "
+            "and in slope, only because of the flows and the network behind them.",
             {"etgp_sal": True, "etgp_tanh": True, "svgp_separate": False, "svgp_shared": False},
         ),
         "Memory": Preset(

@@ -29,8 +29,8 @@ POSTERIOR = Preset(
               "lengthscale": 0.15, "noise": 0.1, "kernel": "rbf", "combine": "alone"},
              view="Evidence",
              until=lambda state: 0.9 <= state.lengthscale <= 1.6, move={"lengthscale": 1.2},
-             then="Too short explains every observation by a bump of its own; too long cannot bend "
-                  "enough. The marginal likelihood weighs both."),
+             then="If it is too short, a bump of its own explains each observation; if it is too "
+                  "long, the function cannot bend enough. The marginal likelihood weighs both."),
     ),
 )  # fmt: skip
 

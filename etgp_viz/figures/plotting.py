@@ -233,7 +233,7 @@ def _meta(fig: go.Figure, name: str) -> Any:
 
 
 def enlarge(fig: go.Figure, scale: float) -> bool:
-    """Draw text, margins, lines and marks `scale` times as large as usual; whether they were not.
+    """Draw text, margins, lines and marks `scale` times as large as usual; whether any changed.
 
     All grow alike: the latent f₀ stays the thickest line, and edges of width 0 stay invisible.
     """

@@ -1,4 +1,4 @@
-"""Decision regions as a small image: the likeliest class, the surer the stronger its colour."""
+"""Decision regions as a small image: the likeliest class, in stronger colour where surer."""
 
 from __future__ import annotations
 

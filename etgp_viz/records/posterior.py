@@ -188,7 +188,7 @@ class Conditioned:
 
     @property
     def log_marginal_likelihood(self) -> float:
-        """log p(Y) in nats: how well kernel and noise, before any fit, foresaw the observations."""
+        """log p(Y) in nats: how well kernel and noise predicted the observations beforehand."""
         fit = -0.5 * self.Y @ self.weights(self.Y)
         complexity = np.sum(np.log(np.diag(self.root)))
         return float(fit - complexity - 0.5 * len(self.Y) * np.log(2.0 * np.pi))

@@ -178,7 +178,7 @@ def panel(
     metric, rivals : a key of `METRICS` (``"race"``: steps that were timed in turns) and of `RIVALS`
     num_inducing : M; the largest of the data set if None; 0 for a row for every M of every model
         that was trained with several. Models without inducing points are shown with every M.
-    paper : pick the SVGPs on test rows, see `etgp_viz.experiments.select`
+    paper : pick the rivals on test rows, see `etgp_viz.experiments.select`
     bars : half the length of an error bar, in standard errors
 
     Returns

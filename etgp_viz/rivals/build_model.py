@@ -1,4 +1,4 @@
-"""`build`: any model of the comparison by name, with the paper's initial values."""
+"""`build`: any model of the comparison by name, with its initial values."""
 
 import inspect
 from collections.abc import Callable, Iterable

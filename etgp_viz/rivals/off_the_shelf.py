@@ -1,4 +1,4 @@
-"""What people would pick instead: classifiers of scikit-learn, with the predictions of the others.
+"""What people would pick instead: scikit-learn's classifiers, with the methods of the other models.
 
 `train` fits them in one call; `etgp_viz.fit` does not apply (`names.Model.is_trained_by_fit`).
 """

@@ -1,4 +1,4 @@
-"""Time against C: the race between ETGP and its rivals, and what its figures say.
+"""Time against the number of classes C: the race of ETGP and its rivals, and what it shows.
 
     table = timing.sweep(["etgp-linear", "svgp-batched"], classes=(2, 10, 50))
     timing.describe(table)  # what the table says, in sentences

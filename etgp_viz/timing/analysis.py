@@ -85,7 +85,7 @@ def slopes(table: pd.DataFrame, quantity: str = "step", over: str = "classes") -
 def speedups(
     table: pd.DataFrame, fast: str = "etgp-linear", quantity: str = "step"
 ) -> pd.DataFrame:
-    """Speed-up of one model over each other one, at each size.
+    """Speed-up of one model over each of the others, at each size.
 
     The models took turns, so the ratio is taken round by round, and whatever slowed both down
     cancels.

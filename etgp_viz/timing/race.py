@@ -1,6 +1,6 @@
 """The race: models take turns, round by round, each in its own process.
 
-At each size all models are built and called once. Then they take turns, in another order each
+At each size all models are built and called once. Then they take turns, in a different order each
 round, so that a noisy neighbour hits all alike. The rounds are split over sessions: each begins
 with fresh processes, since two processes of the same program differ more in speed than two rounds
 in one of them.
@@ -292,7 +292,7 @@ def sweep(
     out: str | Path | None = None,
     resume: bool = False,
 ) -> pd.DataFrame:
-    """Race models against one another over the number of classes.
+    """Race models against one another as the number of classes grows.
 
     Each cell, a model at one size, runs in its own process, so that a model which takes too
     much time or memory is ended and reported without harm to this process. A training step is the
@@ -303,8 +303,9 @@ def sweep(
     ----------
     models : one or more names from `MODELS`: the ETGPs and ``"tgp"`` as `etgp_viz.build` names
         them, SVGPs with RBF kernels as ``"svgp-separate"``, ``"svgp-shared"``,
-        ``"svgp-batched"``, ``"svgp-rbfcorr"`` and ``"svgp-rbfcorr-once"``, and
-        ``"gpytorch-batched"`` where GPyTorch is installed
+        ``"svgp-batched"``, ``"svgp-batched-shared"``, ``"svgp-rbfcorr"``,
+        ``"svgp-rbfcorr-once"`` and ``"svgp-robustmax"``, and ``"gpytorch-batched"`` where GPyTorch
+        is installed
     classes, num_data, num_inducing : C, N (rows of a training step and of a prediction) and M, one
         or more numbers each
     num_inputs : D

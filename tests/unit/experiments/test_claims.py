@@ -407,16 +407,16 @@ def test_the_page_says_which_data_seeds_budget_and_margin():
     ).assign(steps=500, batch_size=200, patience=300, max_seconds=20.0, learning_rate=0.01)
     made.loc[made["sharing"] == "separate", "stopped"] = "out of time"
     said = claims.page(made)
-    assert "those of rivals on validation rows" in said
+    assert "All configurations were picked on validation rows" in said
     assert "Means over 1 to 3 seeds" in said
-    assert "on TEST rows" in claims.page(made, paper=True)
+    assert "those of rivals on TEST rows" in claims.page(made, paper=True)
     assert "margin is 0.01 in accuracy and 0.05 nats" in said
     assert "wine: 0 classes, 270 training and 30 validation rows, 100 test rows, drawn anew" in said
-    assert "The test rows of vowel are published: there the interval covers training" in said
+    assert "The test rows of vowel are published and never change" in said
     budget = "at most 500 steps of 200 rows, patience 300 steps, at most 20 s, learning rate 0.01"
     assert f"ETGP LINEAR: {budget}, network no hidden layer (dropout 0, decay 0)" in said
     assert "ETGP LINEAR PE 0.800 (3 seeds, 400 passes in 12 s) against SVGP RBF separate" in said
-    assert "Cut by the cap on training time: wine SVGP RBF separate (2 of 2)." in said
+    assert "Cut short by the limit on training time: wine SVGP RBF separate (2 of 2)." in said
     assert ", 2 of 2 cut)" in said
     for claim in (*claims.CLAIMS, *claims.QUESTIONS):
         assert f"{claim.words} ({claim.where})" in said
@@ -429,7 +429,7 @@ def test_the_page_counts_its_verdicts():
     assert len(verdicts) == len(claims.CLAIMS)
     kinds = (claims.HOLDS, claims.FAILS, claims.OPEN, claims.UNTESTED)
     holds, fails, undecided, untested = map(verdicts.count, kinds)
-    counted = f"hold {holds}, do not hold {fails}, undecided {undecided}, not tested {untested}"
+    counted = f"{holds} hold, {fails} do not hold, {undecided} undecided, {untested} not tested"
     assert f"The paper's claims: {counted} (" in said
     for finding in findings:
         assert str(finding) in said

@@ -51,7 +51,7 @@ def test_a_link_to_a_server_brings_the_state_back(explorer):
 def test_a_link_to_this_computer_is_not_sent_to_others(explorer):
     boxes, words, _, copied = share(explorer, "http://127.0.0.1:8888/lab/tree/a.ipynb")
     assert copied == boxes["short text"].value == explorer.link()
-    assert "works on this computer alone" in words
+    assert "works only on this computer" in words
 
 
 def test_without_an_address_there_is_the_text_alone(explorer):
