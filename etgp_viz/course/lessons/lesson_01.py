@@ -363,7 +363,7 @@ LESSON = Lesson(
         "": (
             "**Timing** (80 minutes): Touch 3, Predict 5, Play 10, Derive 10, Code 10, linked "
             "points 6, Stationarity 6, The posterior 27, Check 3. In two sittings, break before "
-            "the posterior. The import cell loads TensorFlow: run it while you talk."
+            "the posterior. The setup cell loads TensorFlow: run it while you talk."
         ),
         "Predict": (
             "Collect guesses by a show of hands before anybody moves a slider. Many say 4 for the "

@@ -485,8 +485,8 @@ LESSON = Lesson(
         ),
         "Reflect": (
             "**Discussion.** Is a correlation of ±1 at each input a defect for classification? "
-            "Let one group defend *yes* (no uncertainty about which of two classes is higher, "
-            "given f₀) and one *no* (shifts and scales are free functions of x)."
+            "Let one group defend *yes* (two classes cannot be uncertain for separate reasons) "
+            "and one *no* (shifts and scales are free functions of x)."
         ),
     },
 )
