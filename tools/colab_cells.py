@@ -1,4 +1,4 @@
-"""Give every notebook the links to Colab and Binder, and the cell that installs on Colab.
+"""Give every notebook its links to Colab, Binder and the project, and the cell for Colab.
 
 The README and docs/install.md get the links to Colab and Binder. The address is set in one line of
 pyproject.toml, `published` in `[tool.etgp-viz]`. After changing it, or adding a notebook, run
@@ -58,6 +58,13 @@ def with_links(text: str) -> str:
     return re.sub(r"^\[Open in Colab\].*$", lambda _: links, text, flags=re.MULTILINE)
 
 
+def with_project_links(text: str) -> str:
+    """The text of a cell with its links to pages of the project."""
+    repository, branch = published()
+    project = rf"https://github.com/{repository}/blob/{branch}/docs/"
+    return re.sub(r"https://github\.com/[\w.-]+/[\w.-]+/blob/[\w.-]+/docs/", project, text)
+
+
 def colab_cells(name: str) -> list[NotebookNode]:
     """The two cells for the notebook of that file name."""
     repository, branch = published()
@@ -81,6 +88,9 @@ def with_colab_cells(path: Path) -> str:
     notebook = nbformat.read(path, as_version=4)
     title, *others = (cell for cell in notebook.cells if not is_for_colab(cell))
     links, install = colab_cells(path.name)
+    for cell in others:
+        if cell.cell_type == "markdown":
+            cell.source = with_project_links(cell.source)
     notebook.cells = [links, title, install, *others]
     return nbformat.writes(notebook) + "\n"
 

@@ -19,6 +19,8 @@ __all__ = ["budget", "execute", "instructor", "student"]
 COLAB = "colab"
 #: in the addresses of these cells as long as nobody has said where the course is published
 NOWHERE = "/OWNER/"
+#: a link that leads there, around its text
+DEAD_LINK = re.compile(rf"\[([^\]\n]+)\]\([^)\s]*{NOWHERE}[^)\s]*\)")
 #: first words of a note for the instructor
 MARK = "For the instructor"
 #: seconds in which a lesson must run, where that is not the usual minute
@@ -38,6 +40,8 @@ def student(notebook: NotebookNode) -> NotebookNode:
     for cell in stripped.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
+        else:
+            cell.source = DEAD_LINK.sub(r"\1", cell.source)
     return stripped
 
 

@@ -292,6 +292,14 @@ def test_no_copy_leads_to_an_owner_who_is_not_there(executed):
     assert not any(map(notebooks.is_for_colab, notebooks.student(executed).cells))
 
 
+def test_a_link_to_an_owner_who_is_not_there_becomes_its_text(executed):
+    address = "https://github.com/{}/etgp-viz/blob/main/docs/errata.md"
+    executed.cells[0].source = f"See [the list]({address.format('OWNER')}), [1] and (2)."
+    assert notebooks.student(executed).cells[0].source == "See the list, [1] and (2)."
+    executed.cells[0].source = known = f"See [the list]({address.format('somebody')})."
+    assert notebooks.student(executed).cells[0].source == known
+
+
 def test_a_page_asks_for_nothing(executed):
     for page in (handout(executed, NOTEBOOKS), slides(executed, NOTEBOOKS)):
         body = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)

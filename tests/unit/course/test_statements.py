@@ -242,7 +242,7 @@ def test_labels_see_neither_scale_nor_shift():
     seen = same.drop(columns="KL_W")
     np.testing.assert_allclose(seen, np.tile(seen.iloc[0], (3, 1)), atol=1e-6)
     decay = same["KL_W"]
-    assert decay["4σ², a/2"] < decay["trained"] < decay["b + h(x)"]
+    assert decay["4σ², a/2"] < decay["trained"] < decay["b + one function"]
 
 
 def test_one_change_alone_would_be_seen(monkeypatch):
@@ -250,8 +250,8 @@ def test_one_change_alone_would_be_seen(monkeypatch):
     broken = cells.source("05", "ambiguity").replace("values[..., slopes] /= scale", "pass")
     monkeypatch.setattr(cells, "source", lambda lesson, cell: broken)
     names = {"np": np, "pd": pd, "gpflow": gpflow, "toy": TOY, "learner": untrained()}
-    seen = cells.run("05", "ambiguity", **names)["seen"]
-    assert abs(seen.loc["4σ², a/2", "E[log p]"] - seen.loc["trained", "E[log p]"]) > 0.1
+    visible = cells.run("05", "ambiguity", **names)["visible"]
+    assert abs(visible.loc["4σ², a/2", "E[log p]"] - visible.loc["trained", "E[log p]"]) > 0.1
 
 
 def test_the_weight_decay_is_the_mean_square_over_masks(capsys):

@@ -62,6 +62,13 @@ def test_the_address_is_one_setting(monkeypatch):
     assert [cell.id for cell in cells].count("install-on-colab") == 1  # replaced, not added
 
 
+def test_links_to_the_project_follow_the_setting(monkeypatch):
+    monkeypatch.setattr(colab_cells, "published", lambda: ("somebody/else", "next"))
+    text = colab_cells.with_colab_cells(colab_cells.NOTEBOOKS[0])
+    assert "https://github.com/somebody/else/blob/next/docs/errata.md" in text
+    assert "OWNER" not in text
+
+
 @pytest.mark.parametrize("place", ["colab", "elsewhere"])
 def test_it_installs_on_colab_and_nowhere_else(place, monkeypatch):
     shell, installed = InteractiveShell(), []
